@@ -28,6 +28,7 @@
 #include "linux/sched_slice.h"
 #include "linux/secrets.h"
 #include "linux/warden.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,9 @@
 #include <unistd.h>
 
 #define SETUP_FAILED 125
+
+/* A session's socket is the first descriptor after the three streams. */
+#define ZYGOTE_FD 3
 
 /* REPORT_STARTED wakes the supervisor, which costs a short command more than it is worth:
  * REPORT_EXIT implies the start. */
@@ -118,6 +122,24 @@ static void choose_session(const struct kit *k) {
 	(void)ioctl(0, TIOCSPGRP, &self); /* without it the command runs in the background */
 }
 
+/* A session has a zygote in the place of the command.  This process has the filter, whose listener
+ * pid 1 has now; it ends, and with it the shared table of descriptors. */
+static _Noreturn void start_zygote(struct kit *k) {
+	struct err e = {0};
+
+	if (k->secrets != NULL) {
+		/* Each request brings them; the supervisor's stay.  Cannot fail for a mapping. */
+		(void)syscall(SYS_munmap, k->secrets->memory, k->secrets->size);
+	}
+	k->zygote = zygote_clone(k, ZYGOTE_FD, &e);
+	if (k->zygote < 0) {
+		k->start_failed = true;
+		init_fail(k, &e);
+	}
+	k->run_state->begun = 1;
+	_exit(0);
+}
+
 /* Runs in pid 1's memory (CLONE_VM) until execve. */
 static int command_main(void *arg) {
 	struct kit *k = arg;
@@ -126,9 +148,11 @@ static int command_main(void *arg) {
 	sigset_t none;
 
 	choose_session(k);
-	sigemptyset(&none);
-	/* Fails only for a bad `how`. */
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+	if (k->warm == NULL) { /* zygote and leaders handle no signal */
+		sigemptyset(&none);
+		/* Fails only for a bad `how`. */
+		(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
 		if (layers[i]->start != NULL && layers[i]->start(k, &e) != 0) {
 			k->start_failed = true;
@@ -137,6 +161,9 @@ static int command_main(void *arg) {
 	}
 	if (k->rehearse) {
 		_exit(0);
+	}
+	if (k->warm != NULL) {
+		start_zygote(k);
 	}
 	k->run_state->begun = 1;
 	int error = try_candidates(k, &path);
@@ -243,13 +270,34 @@ static _Noreturn void kill_all_and_exit(struct init *in) {
 	_exit(SETUP_FAILED);
 }
 
+/* A child of a session's pid 1.  The commands cannot be served without the zygote, nor told apart
+ * without their leaders: when one was killed the session ends, and when one was stopped it goes on
+ * (W6). */
+static void reap_of_session(struct init *in, pid_t pid, int status) {
+	struct warm_state *w = in->kit->warm;
+
+	if (WIFSTOPPED(status)) {
+		if (pid == in->command || warm_exec_of_leader(w, pid) != 0) {
+			(void)kill(pid, SIGCONT); /* it may have been killed since */
+		}
+	} else if (warm_reaped(w, pid) && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+		report_exit(in, status);
+	}
+}
+
 /* Reaps; exits when the command has ended. */
 static void reap(struct init *in) {
 	int status;
 	pid_t pid;
-	int flags = WNOHANG | (in->kit->want_pty ? WUNTRACED | WCONTINUED : 0);
+	const struct kit *k = in->kit;
+	int flags = WNOHANG | (k->want_pty ? WUNTRACED | WCONTINUED : 0) |
+		    (k->warm != NULL ? WUNTRACED : 0);
 
 	while ((pid = waitpid(-1, &status, flags)) > 0) {
+		if (k->warm != NULL && (pid != in->command || WIFSTOPPED(status))) {
+			reap_of_session(in, pid, status);
+			continue;
+		}
 		if (pid != in->command) {
 			continue;
 		}
@@ -271,6 +319,27 @@ static void read_signal(struct init *in) {
 	reap(in);
 }
 
+static void execute_exec_order(struct init *in, const struct order *o) {
+	struct warm_state *w = in->kit->warm;
+
+	switch ((enum order_kind)o->kind) {
+	case ORDER_EXEC_SIGNAL:
+		warm_signal(w, o->exec, o->value);
+		break;
+	case ORDER_EXEC_TREE:
+		warm_signal_tree(w, o->exec, o->value);
+		break;
+	case ORDER_EXEC_FREEZE:
+		warm_kill_frozen(w, &in->reaper, o->exec);
+		break;
+	case ORDER_SIGNAL:
+	case ORDER_END:
+	case ORDER_PEER:
+	case ORDER_JOIN:
+		break;
+	}
+}
+
 static void execute_order(struct init *in, const struct order *o) {
 	if (o->kind == ORDER_SIGNAL) {
 		(void)kill(-in->command, o->value); /* ESRCH: the command has just ended */
@@ -279,6 +348,8 @@ static void execute_order(struct init *in, const struct order *o) {
 		}
 	} else if (o->kind == ORDER_END) {
 		terminate(in, false);
+	} else if (in->kit->warm != NULL) {
+		execute_exec_order(in, o);
 	}
 }
 
@@ -400,6 +471,7 @@ static void prepare_broker(struct init *in) {
 	broker_init(&in->broker, k->plan, k->listener_fd);
 	in->broker.killable = k->killable;
 	in->broker.journal = k->journal;
+	in->broker.warm = k->warm;
 	in->broker.gate = k->gate_fd;
 	in->broker.beneath = k->beneath_fd;
 	in->broker.ask = k->ask_fd;
@@ -454,7 +526,8 @@ static void start_command(struct init *in) {
 	if (k->start_failed) {
 		_exit(SETUP_FAILED);
 	}
-	if (k->secrets != NULL) {
+	in->command = k->warm != NULL ? k->zygote : in->command;
+	if (k->secrets != NULL && k->warm == NULL) {
 		secrets_wipe(k->secrets); /* execve has copied them */
 	}
 	/* The command has its own copies; ours would keep its pipes open after it

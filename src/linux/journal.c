@@ -117,6 +117,17 @@ uint64_t journal_lost(const struct journal *j) {
 	return j == NULL ? 0 : atomic_load_explicit(&j->created.lost, memory_order_relaxed);
 }
 
+struct journal_part journal_part_from(const struct journal *j, uint64_t exec) {
+	return (struct journal_part){
+		.journal = j,
+		.exec = exec,
+		.created_from = j == NULL ? 0 : atomic_load(&j->created.used),
+		.refused_from = j == NULL ? 0 : atomic_load(&j->refused.used),
+		.created_lost = journal_lost(j),
+		.refusals_lost = journal_refusals_lost(j),
+	};
+}
+
 /* ---- refused calls ---- */
 
 /* A record: this, then four strings with their NUL: named, resolved, and those of the second path,
@@ -124,6 +135,8 @@ uint64_t journal_lost(const struct journal *j) {
 struct refused_head {
 	uint16_t op;
 	uint16_t error;
+	uint32_t unused;
+	uint64_t exec;
 };
 
 #define REFUSED_TEXTS 4
@@ -131,7 +144,8 @@ struct refused_head {
 void journal_refuse(struct journal *j, const struct journal_refusal *r) {
 	const char *const texts[REFUSED_TEXTS] = {r->named[0], r->resolved[0], r->named[1],
 						  r->resolved[1]};
-	struct refused_head head = {.op = (uint16_t)r->op, .error = (uint16_t)r->error};
+	struct refused_head head = {
+		.op = (uint16_t)r->op, .error = (uint16_t)r->error, .exec = r->exec};
 	char record[sizeof head + (size_t)REFUSED_TEXTS * PATH_MAX];
 	size_t used = sizeof head;
 
@@ -173,7 +187,7 @@ bool journal_next_refusal(const struct journal *j, size_t *at, struct journal_re
 		return false;
 	}
 	memcpy(&head, r.bytes, sizeof head);
-	*ret = (struct journal_refusal){.error = head.error, .count = r.count};
+	*ret = (struct journal_refusal){.error = head.error, .count = r.count, .exec = head.exec};
 	for (size_t i = 0; i < 2; i++) {
 		ret->named[i] = next_text(&r, &in);
 		ret->resolved[i] = next_text(&r, &in);

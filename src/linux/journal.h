@@ -48,6 +48,18 @@ void journal_refuse_link(struct journal *j, enum link_refusal why, const char *p
 /* Its path, "" if it was too long; NULL if there was none.  j may be NULL. */
 const char *journal_refused_link(const struct journal *j, enum link_refusal *ret_why);
 
+/* The records of one command of a session.  Files belong to it by time, refusals by its number; by
+ * time if the caller had ended before its command was known.  All zero but the journal: a run. */
+struct journal_part {
+	const struct journal *journal; /* may be NULL */
+	uint64_t exec;
+	size_t created_from, refused_from;    /* where its first record may be */
+	uint64_t created_lost, refusals_lost; /* before it */
+};
+
+/* Begins here and now. */
+struct journal_part journal_part_from(const struct journal *j, uint64_t exec);
+
 struct journal_entry {
 	enum lasting kind;
 	const char *path;
@@ -67,6 +79,7 @@ struct journal_refusal {
 	 * named: as the caller wrote it; resolved: without links, "" where that is not known. */
 	const char *named[2], *resolved[2];
 	uint32_t count; /* ignored by journal_refuse() */
+	uint64_t exec;  /* the number of the command in its session; 0: a run, or not known */
 };
 
 /* One writer; no system call.  j may be NULL. */

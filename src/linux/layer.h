@@ -20,6 +20,7 @@ struct run_state;
 struct journal;
 struct wire_peers;
 struct secrets;
+struct warm_state;
 
 /* Everything that the parent prepared for the child.  Pointers stay valid after clone:
  * the child has a copy of the parent's memory. */
@@ -91,6 +92,8 @@ struct kit {
 	const struct secrets *secrets; /* values in envp and in files; NULL: none */
 	char *const *candidates;       /* absolute paths to try, NULL-terminated */
 	char **shell_argv;          /* sh, slot for the path, arguments: for scripts without "#!" */
+	struct warm_state *warm;    /* a session: a zygote instead of the command; NULL: none */
+	volatile pid_t zygote;      /* set by the process that clones it */
 	bool rehearse;              /* do not execve the command */
 	bool attended;              /* the supervisor answers REPORT_PEER */
 	bool killable;              /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is set */

@@ -57,6 +57,7 @@
 #include "linux/scratch.h"
 #include "linux/secrets.h"
 #include "linux/warden.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -333,11 +334,13 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 			   struct err *e) {
 	if (run_state_new(&ret->run_state, e) != 0 ||
 	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	    (r->session && warm_state_new(&ret->warm, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
 	k->run_state = ret->run_state;
 	k->journal = ret->journal;
+	k->warm = ret->warm;
 	k->follow = ret->follow != NULL || r->asks;
 	return 0;
 }
@@ -348,6 +351,7 @@ void spawn_free_records(struct child *c) {
 	ledger_free(take_ptr(c->ledger));
 	ledger_free(take_ptr(c->refusals));
 	run_state_free(take_ptr(c->run_state));
+	warm_state_free(take_ptr(c->warm));
 }
 
 /* For a failure before the clone: at most the gate runs. */
@@ -514,7 +518,11 @@ void spawn_give_peer(const struct child *c, int master, int flags) {
 }
 
 int spawn_order(const struct child *c, enum order_kind kind, int value) {
-	struct order o = {.kind = kind, .value = value};
+	return spawn_order_exec(c, kind, 0, value);
+}
+
+int spawn_order_exec(const struct child *c, enum order_kind kind, uint64_t exec, int value) {
+	struct order o = {.kind = kind, .value = value, .exec = exec};
 	return send(c->channel, &o, sizeof o, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof o
 		       ? 0
 		       : -1;

@@ -62,11 +62,16 @@ enum order_kind {
 	ORDER_END,        /* SIGTERM to every process, after the grace period SIGKILL */
 	ORDER_PEER,       /* value: 0, with the pty slave in SCM_RIGHTS; or -errno */
 	ORDER_JOIN,       /* the run's cgroup.procs in SCM_RIGHTS; only before set-up */
+	/* Of a session (linux/warm.h): */
+	ORDER_EXEC_SIGNAL, /* value: signal for the process group of command `exec` */
+	ORDER_EXEC_TREE,   /* value: signal for every process of its tree; one attempt */
+	ORDER_EXEC_FREEZE, /* SIGKILL for its tree, with the session stopped meanwhile */
 };
 
 struct order {
 	uint32_t kind;
 	int32_t value;
+	uint64_t exec; /* the number of a command of a session; 0: none */
 };
 
 /* Directories of a copy-on-write run (overlayfs), opened by the caller. */
@@ -94,12 +99,14 @@ struct spawn_request {
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
+	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
 };
 
 struct cgroup;
 struct follow;
 struct journal;
 struct ledger;
+struct warm_state;
 
 struct child {
 	int pidfd;    /* of the first process: pid 1, or the outer warden */
@@ -112,6 +119,7 @@ struct child {
 	struct scope scope;      /* systemd's scope around the cgroup; SCOPE_NONE: none */
 	struct follow *follow;   /* remounts files that the host replaces; NULL: none */
 	struct journal *journal; /* lasting files that the command created; NULL: none */
+	struct warm_state *warm; /* a session's; NULL: none */
 	struct ledger *ledger;   /* the gate's decisions; NULL without a gate */
 	struct ledger *refusals; /* connects that pid 1 or the guard refused because the gate was
 				  * not reachable; NULL without a gate */
@@ -133,6 +141,9 @@ void spawn_give_peer(const struct child *c, int master, int flags);
 
 /* Async-signal-safe. */
 int spawn_order(const struct child *c, enum order_kind kind, int value);
+
+/* The same for a command of a session. */
+int spawn_order_exec(const struct child *c, enum order_kind kind, uint64_t exec, int value);
 
 /* A figure of -1 is not known. */
 struct usage {

@@ -108,10 +108,11 @@ static void sort_unique(struct created *c) {
 	c->more += kept - c->count;
 }
 
-void created_read(const struct plan *plan, const struct journal *j, struct created *ret) {
-	struct created c = {.recorded = j != NULL, .more = journal_lost(j)};
+void created_read(const struct plan *plan, const struct journal_part *part, struct created *ret) {
+	const struct journal *j = part->journal;
+	struct created c = {.recorded = j != NULL, .more = journal_lost(j) - part->created_lost};
 	struct journal_entry entry;
-	size_t at = 0, cap = 0;
+	size_t at = part->created_from, cap = 0;
 	struct stat st;
 
 	while (journal_next(j, &at, &entry)) {

@@ -24,8 +24,8 @@ struct created {
 };
 
 /* Checks every path of the journal on the host, and leaves out the paths that are gone or no
- * longer of their kind.  The gravest kind comes first.  j may be NULL. */
-void created_read(const struct plan *plan, const struct journal *j, struct created *ret);
+ * longer of their kind.  The gravest kind comes first. */
+void created_read(const struct plan *plan, const struct journal_part *part, struct created *ret);
 void created_done(struct created *c);
 
 #endif

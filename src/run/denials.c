@@ -277,15 +277,19 @@ void denials_add(struct denials *d, const struct denial *one) {
 }
 
 void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
-		  const struct journal *j, struct denials *ret) {
+		  const struct journal_part *part, struct denials *ret) {
+	const struct journal *j = part->journal;
 	bool recorded = j != NULL && plan->denials != DENIALS_OFF;
-	struct denials d = {.recorded = recorded, .more = journal_refusals_lost(j)};
+	struct denials d = {.recorded = recorded,
+			    .more = journal_refusals_lost(j) - part->refusals_lost};
 	const struct judging g = {.a = &d.arena, .plan = plan, .policy = policy, .host = host};
 	struct journal_refusal r;
 	struct denial one;
 
-	for (size_t at = 0; policy != NULL && journal_next_refusal(j, &at, &r);) {
-		if (judge(&g, &r, &one)) {
+	for (size_t at = 0, next = 0; policy != NULL && journal_next_refusal(j, &next, &r);
+	     at = next) {
+		bool own = r.exec == part->exec || (r.exec == 0 && at >= part->refused_from);
+		if (own && judge(&g, &r, &one)) {
 			denials_add(&d, &one);
 		}
 	}

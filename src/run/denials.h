@@ -42,9 +42,9 @@ struct denials {
 	bool recorded; /* the run had a journal; without one an empty list means nothing */
 };
 
-/* In the order of the first refusal.  j may be NULL. */
+/* In the order of the first refusal. */
 void denials_read(const struct plan *plan, const struct policy *policy, const struct host *host,
-		  const struct journal *j, struct denials *ret);
+		  const struct journal_part *part, struct denials *ret);
 
 /* Adds a denial; the rest beyond DENIALS_MAX is counted. */
 void denials_add(struct denials *d, const struct denial *one);

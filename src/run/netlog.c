@@ -285,6 +285,38 @@ void netlog_read(const struct ledger *l, const struct ledger *refusals, struct n
 	*ret = n;
 }
 
+static bool same_text(const char *a, const char *b) {
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_item(const struct netlog_item *a, const struct netlog_item *b) {
+	return a->op == b->op && a->outcome == b->outcome && a->port == b->port &&
+	       same_text(a->name, b->name) && same_text(a->address, b->address) &&
+	       same_text(a->rule, b->rule) && same_text(a->why, b->why);
+}
+
+void netlog_since(struct netlog *n, const struct netlog *before) {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->count; i++) {
+		struct netlog_item item = n->items[i];
+		for (size_t k = 0; k < before->count; k++) {
+			const struct netlog_item *old = &before->items[k];
+			if (same_item(&item, old)) {
+				item.count -= old->count;
+				item.sent -= old->sent;
+				item.received -= old->received;
+				break;
+			}
+		}
+		if (item.count != 0 || item.sent != 0 || item.received != 0) {
+			n->items[kept++] = item;
+		}
+	}
+	n->count = kept;
+	n->more -= before->more;
+}
+
 /* A name that a rule has is the user's own. */
 static bool is_chosen(const struct netlog_item *item) {
 	return item->name != NULL && (item->rule == NULL || strcmp(item->rule, item->name) != 0);

@@ -52,6 +52,8 @@ struct netlog {
  * order of the first decision; the gate's decisions come before the calls that found no gate
  * (refusals).  Both may be NULL. */
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
+/* Leaves only what was added since `before` was read. */
+void netlog_since(struct netlog *n, const struct netlog *before);
 void netlog_done(struct netlog *n);
 
 /* Sets cause and remedy of an item; ip: its address, or NULL.  False: out of memory. */

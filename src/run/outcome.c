@@ -103,9 +103,9 @@ void outcome_advise(struct outcome *o, const struct plan *plan, const struct pol
 }
 
 void outcome_read_journal(struct outcome *o, const struct plan *plan, const struct policy *policy,
-			  const struct host *host, const struct journal *j) {
-	created_read(plan, j, &o->created);
-	denials_read(plan, policy, host, j, &o->denials);
+			  const struct host *host, const struct journal_part *part) {
+	created_read(plan, part, &o->created);
+	denials_read(plan, policy, host, part, &o->denials);
 	denied_limits_add(o, plan, policy);
 }
 

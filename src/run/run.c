@@ -421,7 +421,8 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (rc == 0) {
 		ret->grants = grants;
 		ret->duration_ms = ended - began;
-		outcome_read_journal(ret, w->plan, w->r->policy, w->r->host, records.journal);
+		const struct journal_part all = {.journal = records.journal};
+		outcome_read_journal(ret, w->plan, w->r->policy, w->r->host, &all);
 		denials_clean(&ret->denials, w->net.watch.source);
 	}
 	if (rc != 0) {

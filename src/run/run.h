@@ -49,6 +49,7 @@ struct run_request {
 	bool forward;
 	bool live;     /* err is a terminal: draw the live line there (live.h) */
 	bool rehearse; /* set the sandbox up, but do not execute the command */
+	bool session;  /* run_start(): a zygote instead of the command (run/session.h) */
 	bool last;     /* the caller exits next: do not wait for the teardown of the sandbox */
 };
 
@@ -103,7 +104,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e);
 
 /* The files that the run left, and the calls that it was refused. */
 void outcome_read_journal(struct outcome *o, const struct plan *plan, const struct policy *policy,
-			  const struct host *host, const struct journal *j);
+			  const struct host *host, const struct journal_part *part);
 
 void outcome_done(struct outcome *o);
 const char *outcome_reason_name(enum reason r);

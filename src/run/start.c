@@ -65,6 +65,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
 		.report_start = true,
+		.session = r->session,
 	};
 	struct running run = {
 		.plan = r->plan, .policy = r->policy, .host = r->host, .started_ms = clock_ms()};
@@ -102,7 +103,8 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	int rc = reports_check(&reports, e);
 	if (rc == 0) {
 		outcome_fill(&o, &reports.end, &usage, r->plan);
-		outcome_read_journal(&o, r->plan, r->policy, r->host, records.journal);
+		const struct journal_part all = {.journal = records.journal};
+		outcome_read_journal(&o, r->plan, r->policy, r->host, &all);
 		netlog_read(records.ledger, records.refusals, &o.network);
 		o.duration_ms = clock_ms() - r->started_ms;
 		*ret = o;

@@ -334,7 +334,7 @@ TEST(what_is_gone_or_something_else_by_now_is_left_out) {
 	journal_add(j, LASTING_SYMLINK, "/ws/link");
 	journal_add(j, LASTING_STARTUP, "/ws/plain");
 	journal_add(j, LASTING_HOOK, "/ws/plain");
-	created_read(&p.plan, j, &c);
+	created_read(&p.plan, &(struct journal_part){.journal = j}, &c);
 	CHECK(c.recorded);
 	REQUIRE(c.count == 3);
 	CHECK_INT(c.items[0].kind, LASTING_HOOK); /* the gravest of its kinds, and first */
@@ -342,7 +342,7 @@ TEST(what_is_gone_or_something_else_by_now_is_left_out) {
 	CHECK_INT(c.items[1].kind, LASTING_EXECUTABLE);
 	CHECK_INT(c.items[2].kind, LASTING_SYMLINK);
 	created_done(&c);
-	created_read(&p.plan, NULL, &c);
+	created_read(&p.plan, &(struct journal_part){0}, &c);
 	CHECK(!c.recorded && c.count == 0 && c.more == 0);
 	created_done(&c);
 	journal_free(j);
@@ -362,7 +362,7 @@ TEST(a_long_list_is_cut_and_the_rest_counted) {
 		make(&p, name, 0755);
 		journal_add(j, LASTING_EXECUTABLE, path);
 	}
-	created_read(&p.plan, j, &c);
+	created_read(&p.plan, &(struct journal_part){.journal = j}, &c);
 	CHECK_INT((int)c.count, CREATED_MAX);
 	CHECK_INT((int)c.more, 7);
 	created_done(&c);

@@ -71,6 +71,7 @@ struct listening {
 struct journal;
 struct links;
 struct wire_peers;
+struct warm_state;
 struct ledger;
 
 struct broker {
@@ -100,6 +101,7 @@ struct broker {
 
 	int ask; /* the channel to the supervisor for --ask; -1: none */
 
+	struct warm_state *warm; /* of a session: refusals get the number of their command; NULL */
 	struct journal *journal; /* lasting files that the command created; NULL: none */
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */

@@ -18,12 +18,17 @@
 #include "linux/broker/walk.h"
 #include "linux/journal.h"
 #include "linux/kernel_api.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* Bounds for the search of a caller's command in its session. */
+#define GENERATIONS_MAX 256
+#define CLIMBS 3
 
 /* ---- where a call has its paths ---- */
 
@@ -268,6 +273,33 @@ static bool is_datagram(const struct call *c) {
 	return fd >= 0 && socket_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM;
 }
 
+/* ---- the record ---- */
+
+/* The command of the session from which the caller descends.  A parent that ends while we climb
+ * breaks the chain; in the next climb its children are the leader's. */
+static uint64_t exec_of(const struct call *c) {
+	for (int climb = 0; c->b->warm != NULL && climb < CLIMBS; climb++) {
+		long pid = c->tid;
+		for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
+			uint64_t exec = warm_exec_of_leader(c->b->warm, (pid_t)pid);
+			if (exec != 0) {
+				return exec;
+			}
+			pid = caller_status(c, (pid_t)pid, "PPid:", 10);
+		}
+	}
+	return 0;
+}
+
+void refused_add(const struct call *c, const struct journal_refusal *r) {
+	struct journal_refusal one = *r;
+
+	if (c->b->journal != NULL) {
+		one.exec = exec_of(c);
+		journal_refuse(c->b->journal, &one);
+	}
+}
+
 /* ---- errors ---- */
 
 /* An error that a rule may have caused: of a call with paths, or with an address. */
@@ -315,12 +347,12 @@ void refused_record(const struct call *c, int error) {
 	bool inet = has_address(s) && p.named[0][0] != '/' && p.named[0][0] != '@';
 	bool datagram = inet && s->op == DENIAL_CONNECT && is_datagram(c);
 	if (caller_waits(c)) {
-		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = datagram ? DENIAL_DATAGRAM : op_of(c, s),
-						   .error = error,
-						   .named = {p.named[0], p.named[1]},
-						   .resolved = {p.resolved[0], p.resolved[1]},
-					   });
+		refused_add(c, &(struct journal_refusal){
+				       .op = datagram ? DENIAL_DATAGRAM : op_of(c, s),
+				       .error = error,
+				       .named = {p.named[0], p.named[1]},
+				       .resolved = {p.resolved[0], p.resolved[1]},
+			       });
 	}
 }
 
@@ -344,10 +376,10 @@ void refused_send(const struct call *c, const struct socket_address *a) {
 		char address[PATH_MAX];
 
 		write_inet(a, address);
-		journal_refuse(b->journal, &(struct journal_refusal){
-						   .op = DENIAL_SEND,
-						   .error = b->plan->net.gate ? 0 : ENETUNREACH,
-						   .named = {address}});
+		refused_add(c,
+			    &(struct journal_refusal){.op = DENIAL_SEND,
+						      .error = b->plan->net.gate ? 0 : ENETUNREACH,
+						      .named = {address}});
 	}
 }
 
@@ -357,8 +389,7 @@ long refused_call(const struct call *c, int nr) {
 		if (syscall_names[r->id].nr[bpf_native()] != nr || r->verdict != RULE_REFUSE) {
 			continue;
 		}
-		journal_refuse(c->b->journal,
-			       &(struct journal_refusal){.op = DENIAL_SYSCALL,
+		refused_add(c, &(struct journal_refusal){.op = DENIAL_SYSCALL,
 							 .error = r->error,
 							 .named = {syscall_names[r->id].name}});
 		return -r->error;
@@ -378,8 +409,7 @@ void refused_open_files(const struct call *c) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
 		if (plan->rlimits[i].resource == RLIMIT_NOFILE &&
 		    now.rlim_cur >= plan->rlimits[i].value) {
-			journal_refuse(b->journal,
-				       &(struct journal_refusal){.op = DENIAL_LIMIT,
+			refused_add(c, &(struct journal_refusal){.op = DENIAL_LIMIT,
 								 .error = EMFILE,
 								 .named = {"open files"}});
 		}

@@ -10,6 +10,10 @@
  * records are denials (run/denials.h). */
 void refused_record(const struct call *c, int error);
 
+/* Adds a record to the journal, with the command of the session from which the caller descends. */
+struct journal_refusal;
+void refused_add(const struct call *c, const struct journal_refusal *r);
+
 /* For a call that the filter refuses and sends to the broker for the record alone: returns the
  * -errno of its rule; -ENOSYS for every other call. */
 long refused_call(const struct call *c, int nr);

@@ -61,14 +61,15 @@ static bool exists_inside(const struct broker *b, const char *path) {
 }
 
 /* The path is absolute.  Returns whether it is hidden. */
-static bool record_hidden(const struct broker *b, char path[PATH_MAX], enum denial_op op) {
+static bool record_hidden(const struct call *c, char path[PATH_MAX], enum denial_op op) {
+	const struct broker *b = c->b;
+
 	path_normalize(path, path);
 	int error = error_of(b, path, op);
 	if (error == 0 || (error == ENOENT && exists_inside(b, path))) {
 		return false;
 	}
-	journal_refuse(b->journal,
-		       &(struct journal_refusal){.op = op, .error = error, .named = {path}});
+	refused_add(c, &(struct journal_refusal){.op = op, .error = error, .named = {path}});
 	return true;
 }
 
@@ -80,21 +81,22 @@ long watched_pass(const struct call *c, int dirfd, uint64_t address, enum denial
 
 	(void)call_let_pass(c);
 	if (copied) {
-		(void)record_hidden(b, path, op);
+		(void)record_hidden(c, path, op);
 	}
 	return CALL_ANSWERED;
 }
 
 /* A program that the sandbox shows, and that Landlock or a noexec mount does not let execute. */
-static void record_unlisted(const struct broker *b, const char *path) {
+static void record_unlisted(const struct call *c, const char *path) {
+	const struct broker *b = c->b;
 	char real[REAL_MAX];
 
 	refused_resolve(b, path, real);
 	if (real[0] == '/' && !plan_executes(b->plan, real)) {
-		journal_refuse(b->journal, &(struct journal_refusal){.op = DENIAL_EXEC,
-								     .error = EACCES,
-								     .named = {path},
-								     .resolved = {real}});
+		refused_add(c, &(struct journal_refusal){.op = DENIAL_EXEC,
+							 .error = EACCES,
+							 .named = {path},
+							 .resolved = {real}});
 	}
 }
 
@@ -105,8 +107,8 @@ static long watched_exec(const struct call *c, int dirfd, uint64_t address) {
 		      refused_make_absolute(c, dirfd, path);
 
 	(void)call_let_pass(c);
-	if (copied && !record_hidden(b, path, DENIAL_EXEC)) {
-		record_unlisted(b, path);
+	if (copied && !record_hidden(c, path, DENIAL_EXEC)) {
+		record_unlisted(c, path);
 	}
 	return CALL_ANSWERED;
 }

@@ -71,7 +71,8 @@ static int limits_start(struct kit *k, struct err *e) {
 	    syscall(SYS_sched_setaffinity, 0, k->processors_len, k->processors) != 0) {
 		return err_sys(e, "limits", "cannot pin the command to processors");
 	}
-	for (size_t i = 0; i < k->plan->nrlimits; i++) {
+	/* In a session each command sets its own: RLIMIT_CPU would end the zygote. */
+	for (size_t i = 0; k->warm == NULL && i < k->plan->nrlimits; i++) {
 		const struct rlimit_row *row = &k->plan->rlimits[i];
 		if (!applies_to_broker(row) && limit(row, e) != 0) {
 			return -1;

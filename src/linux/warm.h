@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Warm sandboxes: a sandbox that is set up once, and in which commands are started by a fork.
+ *
+ *   supervisor ──clone3──> pid 1 ──> zygote ──clone(VM|PARENT)──> leader ──vfork──> command
+ *        │                   ▲                                      │                 └── …
+ *        │  orders           │ leaders are its children             │ exit status
+ *        ├── request, descriptors ──> zygote                        ▼
+ *        └────────────────────────────────────── a socket for each command
+ *
+ * Without namespaces the guard, below its wardens, has the place of pid 1.
+ *
+ * 1. Set-up is that of a run (linux/spawn.c), up to the process that would execute the command.
+ *    That process has entered every layer; it clones the zygote, which inherits them, the seccomp
+ *    filter included.  So one listener serves all commands, and the broker is that of a run.
+ * 2. A request is argv, environment, directory and rlimits, with the command's descriptors and the
+ *    end of a socket that is its own (SCM_RIGHTS).  The zygote clones a leader for it.
+ * 3. The leader is a child subreaper: processes that the command leaves behind become its
+ *    children, after setsid(2) and double forks too.  So a command's tree is the leader's
+ *    descendants.  The leader starts the command, sends its exit status, and stays until the last
+ *    of them has ended.
+ * 4. Pid 1 signals trees on the supervisor's order, reaps leaders, and does all that it does in a
+ *    run.  When the zygote or a leader is killed, it ends the session.
+ *
+ * Zygote and leaders share one memory, so that a clone copies no page tables, and they make raw
+ * system calls (linux/raw_call.h).  The slots lie in memory that supervisor, pid 1, zygote and
+ * leaders share.
+ *
+ * Invariants of sessions:
+ *  W1  a command of a session has entered every layer that the command of a run has entered;
+ *  W2  the zygote executes requests of the supervisor only: its socket is close-on-exec, and
+ *      neither zygote nor leader is dumpable, so no command can take it, trace them or read their
+ *      memory;
+ *  W3  a command starts with the descriptors that its request names, and no other;
+ *  W4  the end that a result reports is the command's own: no process of the sandbox has its
+ *      status socket but the leader;
+ *  W5  a kill of one command's tree reaches all its processes, and no process of another command;
+ *  W6  when zygote or leader are killed the session ends, and commands that were running are
+ *      reported as lost;
+ *  W7  no process of a session outlives its owner, its pid 1 or its guard. */
+#ifndef CORRAL_LINUX_WARM_H
+#define CORRAL_LINUX_WARM_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct kit;
+struct reaper;
+
+/* Commands of a session whose processes are alive at once.  Each takes 160 KiB of addresses in the
+ * zygote. */
+#define WARM_SLOTS 512
+
+/* Descriptors of a command: the three streams and others.  The kernel passes at most 253. */
+#define WARM_FDS_MAX 67
+
+/* A longer request comes in a memfd. */
+#define WARM_INLINE ((size_t)64 * 1024)
+
+/* One command.  The zygote takes a free slot; pid 1 frees it when it has reaped the leader. */
+struct warm_slot {
+	_Atomic uint64_t exec;  /* number of the command in its session; 0: free */
+	_Atomic int32_t leader; /* pid in the sandbox; stored by clone(2) */
+	/* The command's pid, which is its process group and session; 0: not started or ended. */
+	_Atomic int32_t command;
+	/* Pid 1 signals the group: the leader must not reap the command, whose pid the kernel could
+	 * reuse. */
+	_Atomic uint32_t signalling;
+};
+
+struct warm_state {
+	struct warm_slot slots[WARM_SLOTS];
+};
+
+struct warm_rlimit {
+	uint64_t value;
+	int32_t resource;
+	uint32_t unused;
+};
+
+#define WARM_RLIMITS_MAX 4
+
+/* The head of a request.  After it, or at the start of the memfd, `size` bytes: first arrays of
+ * uint64_t, each ending with 0, whose elements are offsets from their start: argv, candidates for
+ * execve, argv of sh for scripts without "#!", environment; then the strings. */
+struct warm_request {
+	uint64_t exec;
+	uint32_t size;
+	uint32_t nfds;      /* the command's descriptors, with those that are null */
+	uint32_t null;      /* bit n: stream n is the sandbox's /dev/null, and none is passed */
+	uint32_t in_memory; /* the memfd is passed first */
+	uint32_t candidates, shell, env; /* offsets of these arrays; argv is at 0 */
+	uint32_t directory;              /* offset of the path; 0: that of the plan */
+	uint32_t nrlimits;
+	uint32_t unused;
+	struct warm_rlimit rlimits[WARM_RLIMITS_MAX]; /* besides those of the plan */
+};
+
+/* The step that failed, of a command that did not start. */
+enum warm_step {
+	WARM_STARTED,
+	WARM_NO_SLOT,
+	WARM_NO_PROCESS,
+	WARM_NO_MEMORY,
+	WARM_NO_LIMIT,
+	WARM_NO_DESCRIPTOR,
+	WARM_NO_DIRECTORY,
+	WARM_NO_EXEC, /* candidate: which path */
+};
+
+/* From the leader, once for each command. */
+struct warm_report {
+	uint32_t step;
+	int32_t error; /* errno of the step */
+	uint32_t candidate;
+	int32_t status; /* wait(2)'s */
+	int64_t cpu_us; /* of the command, and of its children that it has waited for */
+	int64_t max_rss_kb;
+};
+
+/* ---- supervisor ---- */
+
+struct warm_command {
+	const char *const *argv;
+	const char *const *env; /* complete */
+	const char *directory;  /* NULL: that of the plan */
+	struct warm_rlimit rlimits[WARM_RLIMITS_MAX];
+	size_t nrlimits;
+};
+
+/* A request; free it with warm_message_done(). */
+struct warm_message {
+	struct warm_request head;
+	char *bytes; /* its arrays and strings */
+};
+
+int warm_message_new(const struct warm_command *c, struct warm_message *ret, struct err *e);
+void warm_message_done(struct warm_message *m);
+
+/* Sends it with the command's descriptors (-1 among the first three: /dev/null), and the leader's
+ * end of the status socket. */
+int warm_message_send(struct warm_message *m, int socket, const int *fds, size_t nfds, int status);
+
+/* argv[0], and the n-th path that was tried. */
+const char *warm_message_name(const struct warm_message *m);
+const char *warm_message_candidate(const struct warm_message *m, uint32_t n);
+
+int warm_state_new(struct warm_state **ret, struct err *e);
+void warm_state_free(struct warm_state *w); /* accepts NULL */
+
+/* ---- in the sandbox; system calls only ---- */
+
+/* By a process that entered all layers: clones the zygote and returns its pid.  fd is the
+ * zygote's socket. */
+pid_t zygote_clone(struct kit *k, int fd, struct err *e);
+
+/* Pid 1 has reaped a child; true if it was a leader. */
+bool warm_reaped(struct warm_state *w, pid_t pid);
+
+/* The number of the command that this process leads; 0: it is no leader. */
+uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
+
+/* Signals the process group of a command, if it runs. */
+void warm_signal(struct warm_state *w, uint64_t exec, int number);
+
+/* One attempt to signal every process of a command's tree, below its leader. */
+void warm_signal_tree(struct warm_state *w, uint64_t exec, int number);
+
+/* The same with SIGKILL, and with every process of the session stopped meanwhile, for a tree that
+ * forks faster than it can be listed. */
+void warm_kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec);
+
+#endif

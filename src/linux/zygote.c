@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The zygote of a session and the leaders of its commands; warm.h has the theory.
+ *
+ * Should:   start each command with the descriptors, arguments, limits and directory of its
+ *           request; report its end once.
+ * Must not: use errno or libc's wrappers (linux/raw_call.h): leaders share the zygote's memory and
+ *           run at the same time; hold a descriptor of a command after it has started.
+ * Fails:    closed: a step that fails ends this command with a report; a zygote that cannot read
+ *           its socket exits, which ends the session. */
+#include "linux/warm.h"
+
+#include "base/auto.h"
+#include "data/syscalls.h"
+#include "linux/layer.h"
+#include "linux/raw_call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/wait.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* execve and the loop around it; builds without optimization need the most. */
+#define STACK ((size_t)32 * 1024)
+
+/* A command's descriptors have numbers below this one. */
+#define FD_FLOOR 128
+
+#define PAGE 4096
+
+/* Where one leader and its command work until the command is executed. */
+struct place {
+	_Alignas(PAGE) char leader_stack[STACK];
+	char command_stack[STACK];
+	struct zygote *zygote;
+	struct warm_slot *slot;
+	char *data; /* the arrays and strings: bytes, or the memfd */
+	int status; /* the leader's end of the status socket */
+	int memory; /* the memfd; -1: none */
+	int fds[WARM_FDS_MAX];
+	size_t nfds;
+	/* The failure of the command's process, which shares this memory. */
+	volatile uint32_t step;
+	volatile int32_t error;
+	volatile uint32_t candidate;
+	/* Pages of their own, which forget_request() frees. */
+	_Alignas(PAGE) struct warm_request request;
+	char bytes[WARM_INLINE]; /* behind the request, as the message has them */
+};
+
+struct zygote {
+	const struct plan *plan;
+	struct warm_state *state;
+	int requests;         /* its socket */
+	struct place *places; /* as many as slots, and one more */
+	size_t next;          /* where the search for a free slot begins */
+};
+
+/* ---- the command's own process ---- */
+
+static _Noreturn void command_failed(struct place *p, enum warm_step step, long result) {
+	p->error = (int32_t)-result;
+	p->step = step;
+	(void)raw_call(SYS_exit_group, 127);
+	__builtin_unreachable();
+}
+
+static uint64_t lower(uint64_t a, uint64_t b) {
+	return a < b ? a : b; /* RLIM64_INFINITY is the largest value */
+}
+
+/* As layers/limits.c: a hard limit of the caller's that is smaller stays. */
+static long limit(int resource, uint64_t value) {
+	uint64_t extra = resource == RLIMIT_CPU ? 1 : 0;
+	uint64_t next[2] = {value, value + extra}, now[2];
+	long r = raw_call(SYS_prlimit64, 0, resource, raw_pointer(next), 0);
+
+	if (r != -EPERM) {
+		return r;
+	}
+	r = raw_call(SYS_prlimit64, 0, resource, 0, raw_pointer(now));
+	if (r != 0) {
+		return r;
+	}
+	next[0] = lower(next[0], now[1]);
+	next[1] = lower(next[1], now[1]);
+	return raw_call(SYS_prlimit64, 0, resource, raw_pointer(next), 0);
+}
+
+static void set_limits(struct place *p) {
+	const struct plan *plan = p->zygote->plan;
+	const struct warm_request *q = &p->request;
+	long r = 0;
+
+	for (size_t i = 0; i < plan->nrlimits && r == 0; i++) {
+		r = limit(plan->rlimits[i].resource, plan->rlimits[i].value);
+	}
+	for (size_t i = 0; i < q->nrlimits && r == 0; i++) {
+		r = limit(q->rlimits[i].resource, q->rlimits[i].value);
+	}
+	if (r != 0) {
+		command_failed(p, WARM_NO_LIMIT, r);
+	}
+}
+
+/* First above all targets, so that no dup3() overwrites one that is still needed. */
+static void place_descriptors(struct place *p) {
+	const struct warm_request *q = &p->request;
+	int lifted[WARM_FDS_MAX];
+	size_t passed = 0;
+
+	for (size_t i = 0; i < p->nfds; i++) {
+		long fd = raw_call(SYS_fcntl, p->fds[i], F_DUPFD_CLOEXEC, FD_FLOOR);
+		if (fd < 0) {
+			command_failed(p, WARM_NO_DESCRIPTOR, fd);
+		}
+		lifted[i] = (int)fd;
+	}
+	for (size_t i = 0; i < q->nfds; i++) {
+		if (i < 3 && (q->null >> i & 1) != 0) {
+			continue; /* the zygote's own, of the sandbox's /dev/null */
+		}
+		long r = raw_call(SYS_dup3, lifted[passed++], (long)i, 0);
+		if (r < 0) {
+			command_failed(p, WARM_NO_DESCRIPTOR, r);
+		}
+	}
+	/* All others are close-on-exec, unless the request has less than three (W3). */
+	long r = raw_call(SYS_close_range, (long)q->nfds, (long)~0U, 1L << 2 /* CLOEXEC */);
+	if (r != 0) {
+		command_failed(p, WARM_NO_DESCRIPTOR, r);
+	}
+}
+
+/* execve(2) with the mark by which the filter recognizes it: the broker cannot read the memory of
+ * this process. */
+static long execute(const char *path, char *const *argv, char *const *envp) {
+	return raw_call(SYS_execve, raw_pointer(path), raw_pointer(argv), raw_pointer(envp),
+			(long)SYSCALL_FIRST_EXEC);
+}
+
+static void *array_at(const struct place *p, uint32_t offset) {
+	return p->data + offset;
+}
+
+/* As init.c searches. */
+static void try_candidates(struct place *p) {
+	char *const *paths = array_at(p, p->request.candidates);
+	char *const *argv = array_at(p, 0), *const *envp = array_at(p, p->request.env);
+	char **shell = array_at(p, p->request.shell);
+	long error = -ENOENT;
+
+	for (uint32_t i = 0; paths[i] != NULL; i++) {
+		long r = execute(paths[i], argv, envp);
+		if (r == -ENOEXEC) {
+			shell[1] = paths[i];
+			r = execute("/bin/sh", shell, envp);
+		}
+		bool absent = r == -ENOENT || r == -ENOTDIR;
+		if (!absent && error != -EACCES) {
+			error = r;
+			p->candidate = i;
+		}
+		if (!absent && r != -EACCES) {
+			break;
+		}
+	}
+	command_failed(p, WARM_NO_EXEC, error);
+}
+
+/* Runs in the zygote's memory until execve; the leader sleeps. */
+static int command_main(void *arg) {
+	struct place *p = arg;
+	const uint64_t none = 0;
+
+	(void)raw_call(SYS_setsid, 0); /* cannot fail for a new child */
+	set_limits(p);
+	place_descriptors(p);
+	if (p->request.directory != 0) {
+		long r = raw_call(SYS_chdir, raw_pointer(p->data + p->request.directory),
+				  (long)SYSCALL_FIRST_EXEC);
+		if (r != 0) {
+			command_failed(p, WARM_NO_DIRECTORY, r);
+		}
+	}
+	/* Signals were blocked since pid 1 was. */
+	(void)raw_call(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&none), 0, sizeof none);
+	atomic_store(&p->slot->command, (int32_t)raw_call(SYS_getpid, 0));
+	try_candidates(p);
+	return 0;
+}
+
+/* ---- the leader ---- */
+
+static void send_report(int status, const struct warm_report *r) {
+	/* If it fails, the supervisor has closed its end, or reads end-of-file. */
+	(void)raw_call(SYS_sendto, status, raw_pointer(r), sizeof *r, MSG_NOSIGNAL, 0, 0);
+}
+
+static int64_t microseconds(struct timeval t) {
+	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+/* Reaps the command and sends its end (W4). */
+static void report_end(const struct place *p, int status_fd, pid_t pid) {
+	struct rusage used;
+	int status = 0;
+
+	atomic_store(&p->slot->command, 0);
+	while (atomic_load(&p->slot->signalling) != 0) {
+		(void)raw_call(SYS_sched_yield, 0);
+	}
+	(void)raw_call(SYS_wait4, pid, raw_pointer(&status), 0, raw_pointer(&used));
+	struct warm_report r = {
+		.status = status,
+		.cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime),
+		.max_rss_kb = used.ru_maxrss,
+	};
+	send_report(status_fd, &r);
+}
+
+/* Waits for the command, and then for the processes that it has left behind. */
+static void wait_for_all(const struct place *p, int status, pid_t command) {
+	for (;;) {
+		siginfo_t info;
+		long r = raw_call(SYS_waitid, P_ALL, 0, raw_pointer(&info), WEXITED | WNOWAIT, 0);
+		if (r == -EINTR) {
+			continue;
+		}
+		if (r != 0) {
+			return; /* ECHILD: none is left */
+		}
+		if (info.si_pid == command) {
+			report_end(p, status, command);
+		} else {
+			(void)raw_call(SYS_wait4, info.si_pid, 0, 0, 0);
+		}
+	}
+}
+
+/* Offsets become pointers. */
+static void relocate(const struct place *p) {
+	uint64_t *at = (uint64_t *)(void *)p->data;
+
+	for (int arrays = 0; arrays < 4; at++) {
+		if (*at != 0) {
+			*at += (uint64_t)(uintptr_t)p->data;
+		} else {
+			arrays++;
+		}
+	}
+}
+
+static long map_request(struct place *p) {
+	p->data = p->bytes;
+	if (p->memory < 0) {
+		return 0;
+	}
+	long at = raw_call(SYS_mmap, 0, p->request.size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+			   p->memory, 0);
+	if (at < 0 && at > -4096) {
+		return at;
+	}
+	p->data = (char *)at;
+	return 0;
+}
+
+/* Arguments and environment may have secrets, and idle memory costs. */
+static void forget_request(struct place *p) {
+	if (p->data != p->bytes) {
+		(void)raw_call(SYS_munmap, raw_pointer(p->data), p->request.size);
+	}
+	/* If it fails, the next request overwrites it. */
+	(void)raw_call(SYS_madvise, raw_pointer(&p->request),
+		       (long)(sizeof p->request + sizeof p->bytes), MADV_DONTNEED);
+}
+
+/* The leader keeps its status socket alone: a copy of a pipe would keep the pipe open. */
+static int keep_status(const struct place *p) {
+	if (raw_call(SYS_dup3, p->status, 0, O_CLOEXEC) != 0 ||
+	    raw_call(SYS_close_range, 1, (long)~0U, 0) != 0) {
+		(void)raw_call(SYS_exit_group, 1);
+	}
+	return 0;
+}
+
+static int leader_main(void *arg) {
+	struct place *p = arg;
+	pid_t pid = -1;
+
+	p->step = WARM_STARTED;
+	p->error = 0;
+	p->candidate = 0;
+	long r = raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (r == 0) {
+		r = map_request(p);
+	}
+	if (r != 0) {
+		p->step = WARM_NO_MEMORY;
+		p->error = (int32_t)-r;
+	} else {
+		relocate(p);
+		pid = clone(command_main, p->command_stack + sizeof p->command_stack,
+			    CLONE_VM | CLONE_VFORK | SIGCHLD, p);
+		if (pid < 0) {
+			p->step = WARM_NO_PROCESS;
+			p->error = EAGAIN; /* errno may be another leader's */
+		}
+	}
+	int status = keep_status(p);
+	struct warm_report failed = {.step = p->step, .error = p->error, .candidate = p->candidate};
+	forget_request(p);
+	if (failed.step != WARM_STARTED) {
+		atomic_store(&p->slot->command, 0);
+		(void)raw_call(SYS_wait4, -1, 0, 0, 0); /* the process that has failed, if any */
+		send_report(status, &failed);
+		return 0;
+	}
+	wait_for_all(p, status, pid);
+	return 0;
+}
+
+/* ---- the zygote ---- */
+
+/* status, memfd, descriptors of the command */
+#define PASSED_MAX (2 + WARM_FDS_MAX)
+
+union control {
+	char space[CMSG_SPACE(sizeof(int) * PASSED_MAX)];
+	struct cmsghdr align;
+};
+
+static size_t descriptors_of(struct msghdr *m, int fds[PASSED_MAX]) {
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+
+	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+		return 0;
+	}
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	n = n < PASSED_MAX ? n : PASSED_MAX;
+	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
+	return n;
+}
+
+static void close_all(const int *fds, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		(void)raw_call(SYS_close, fds[i]); /* ours */
+	}
+}
+
+/* The number of descriptors that come with a request. */
+static size_t expected(const struct warm_request *q) {
+	size_t null = (size_t)__builtin_popcount(q->null & 7);
+
+	return q->nfds >= 3 && q->nfds <= WARM_FDS_MAX ? 1 + q->in_memory + q->nfds - null : 0;
+}
+
+/* The next request: the number of its descriptors, 0 for one that is malformed, or -1 when there
+ * is no supervisor. */
+static long receive(struct place *p, int fds[PASSED_MAX]) {
+	union control control;
+	struct iovec body = {&p->request, sizeof p->request + sizeof p->bytes};
+	struct msghdr m = {.msg_iov = &body,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof control};
+	long n;
+
+	do {
+		n = raw_call(SYS_recvmsg, p->zygote->requests, raw_pointer(&m), MSG_CMSG_CLOEXEC);
+	} while (n == -EINTR);
+	if (n <= 0) {
+		return -1;
+	}
+	size_t nfds = descriptors_of(&m, fds);
+	bool whole = n >= (long)sizeof p->request && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+	if (!whole || p->request.in_memory > 1 || p->request.nrlimits > WARM_RLIMITS_MAX ||
+	    nfds != expected(&p->request)) {
+		close_all(fds, nfds); /* the supervisor reads end-of-file */
+		return 0;
+	}
+	return (long)nfds;
+}
+
+/* -1: all are taken. */
+static long free_slot(struct zygote *z) {
+	for (size_t i = 0; i < WARM_SLOTS; i++) {
+		size_t n = (z->next + i) % WARM_SLOTS;
+		if (atomic_load(&z->state->slots[n].exec) == 0) {
+			z->next = n; /* the lowest that are free: their memory is in use already */
+			return (long)n;
+		}
+	}
+	return -1;
+}
+
+static void refuse(int status, enum warm_step step) {
+	send_report(status, &(struct warm_report){.step = step, .error = EAGAIN});
+}
+
+/* Clones the leader, whose parent is pid 1. */
+static void start(struct place *p, const int fds[PASSED_MAX], size_t n) {
+	struct warm_slot *s = p->slot;
+	size_t first = 1 + p->request.in_memory;
+
+	p->status = fds[0];
+	p->memory = p->request.in_memory != 0 ? fds[1] : -1;
+	p->nfds = n - first;
+	memcpy(p->fds, fds + first, p->nfds * sizeof fds[0]);
+	atomic_store(&s->command, 0);
+	atomic_store(&s->leader, 0);
+	atomic_store(&s->exec, p->request.exec);
+	pid_t pid = clone(leader_main, p->leader_stack + sizeof p->leader_stack,
+			  CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, p, &s->leader,
+			  NULL, NULL);
+	if (pid < 0) {
+		atomic_store(&s->exec, 0);
+		refuse(p->status, WARM_NO_PROCESS);
+	}
+}
+
+static _Noreturn void zygote_run(struct zygote *z) {
+	/* For a request that finds no free slot. */
+	struct place *spare = &z->places[WARM_SLOTS];
+
+	for (;;) {
+		long slot = free_slot(z);
+		struct place *p = slot < 0 ? spare : &z->places[slot];
+		int fds[PASSED_MAX];
+
+		p->zygote = z;
+		p->slot = slot < 0 ? NULL : &z->state->slots[slot];
+		long n = receive(p, fds);
+		if (n < 0) {
+			(void)raw_call(SYS_exit_group, 0);
+		}
+		if (n > 0 && slot < 0) {
+			refuse(fds[0], WARM_NO_SLOT);
+		} else if (n > 0) {
+			start(p, fds, (size_t)n);
+		}
+		close_all(fds, n > 0 ? (size_t)n : 0);
+	}
+}
+
+/* The socket above the numbers that commands get, close-on-exec, and nothing else but the three
+ * streams, which are /dev/null (W2, W3).  The memory is that of pid 1, which is not dumpable. */
+static bool settle(struct zygote *z, int fd) {
+	z->requests = (int)raw_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
+	return z->requests >= 0 && raw_call(SYS_close_range, 3, z->requests - 1, 0) == 0 &&
+	       raw_call(SYS_close_range, z->requests + 1, (long)~0U, 0) == 0 &&
+	       raw_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
+
+pid_t zygote_clone(struct kit *k, int fd, struct err *e) {
+	size_t size = sizeof(struct place) * (WARM_SLOTS + 1);
+	struct zygote z = {.plan = k->plan, .state = k->warm};
+
+	/* Before the clone, so that its failure is reported as one of the set-up. */
+	z.places = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (z.places == MAP_FAILED) {
+		return err_sys(e, "session", "cannot map memory for the commands");
+	}
+	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid < 0) {
+		return err_sys(e, "session", "the kernel refused to create a process");
+	}
+	if (pid == 0) {
+		if (!settle(&z, fd)) {
+			(void)raw_call(SYS_exit_group, 1);
+		}
+		zygote_run(&z);
+	}
+	return (pid_t)pid;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes a session, and starts and signals its commands; session_wait.c waits for them.
+ *
+ * Should:   keep the order of requests, so that their numbers rise.
+ * Must not: hold the lock while it waits for a command.
+ * Fails:    closed: a request that cannot be sent starts nothing. */
+#include "run/session.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "linux/follow.h"
+#include "run/records.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* A zygote that takes no request for this long does not work any more. */
+#define SEND_S 10
+
+int session_open(struct arena *a, const struct run_request *r, struct session *ret, struct err *e) {
+	struct plan *plan = arena_array(a, 1, sizeof *plan);
+	struct run_request request = *r;
+	int pair[2];
+
+	if (plan == NULL) {
+		return err_memory(e, "session");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "session", "cannot create the socket of the zygote");
+	}
+	auto_fd ours = pair[0], zygotes = pair[1];
+	const struct timeval limit = {.tv_sec = SEND_S};
+	(void)setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* else it blocks */
+	*plan = *r->plan;
+	plan->timeout_ms = plan->idle_ms = LIMIT_NONE;
+	request.plan = plan;
+	request.in = request.out = request.err = RUN_NULL;
+	request.more_fds = &zygotes;
+	request.nmore_fds = 1;
+	request.session = true;
+	*ret = (struct session){.requests = -1};
+	if (run_start(a, &request, &ret->running, e) != 0) {
+		return -1;
+	}
+	(void)pthread_mutex_init(&ret->lock, NULL); /* cannot fail with the default attributes */
+	reports_init(&ret->reports);
+	ret->reports.begun = true;
+	ret->requests = take_fd(&ours);
+	return 0;
+}
+
+void session_close(struct session *s, struct usage *ret) {
+	drop_fd(&s->requests);
+	spawn_finish(&s->running.child, ret);
+	reports_done(&s->reports);
+	(void)pthread_mutex_destroy(&s->lock); /* no thread uses it any more */
+}
+
+/* Reads the reports of pid 1 and serves what the gate and the watched files want. */
+static void serve(struct session *s) {
+	struct pollfd slots[REPORTS_SLOTS];
+
+	reports_poll(&s->running.child, slots);
+	if (poll(slots, ARRAY_LEN(slots), 0) > 0) {
+		reports_step(&s->reports, &s->running.child, slots);
+	}
+	follow_look(s->running.child.follow, clock_ms());
+	s->over = s->over || s->reports.over;
+}
+
+bool session_alive(struct session *s) {
+	(void)pthread_mutex_lock(&s->lock); /* a normal mutex of our own */
+	serve(s);
+	bool alive = !s->over;
+	(void)pthread_mutex_unlock(&s->lock);
+	return alive;
+}
+
+static int ended(struct err *e) {
+	(void)err_set(e, ERR_SETUP, "session", "the session has ended: its processes were killed");
+	return err_fix(e, "open a new session");
+}
+
+/* With the lock held. */
+static int send_request(struct session *s, struct session_exec *x, const int *fds, size_t nfds,
+			int status, struct err *e) {
+	serve(s);
+	if (s->over) {
+		return ended(e);
+	}
+	x->number = x->message.head.exec = ++s->count;
+	x->part = journal_part_from(s->running.child.journal, x->number);
+	netlog_read(s->running.child.ledger, s->running.child.refusals, &x->before);
+	if (warm_message_send(&x->message, s->requests, fds, nfds, status) == 0) {
+		return 0;
+	}
+	netlog_done(&x->before);
+	return errno == EPIPE || errno == ECONNRESET
+		       ? ended(e)
+		       : err_sys(e, "session", "cannot send the command to the session");
+}
+
+/* The command's descriptors, in their order. */
+static size_t collect(const struct session_command *c, const int streams[3],
+		      int fds[WARM_FDS_MAX]) {
+	size_t n = 0;
+
+	for (; n < 3; n++) {
+		fds[n] = streams[n];
+	}
+	for (size_t i = 0; i < c->nmore_fds; i++) {
+		fds[n++] = c->more_fds[i];
+	}
+	return n;
+}
+
+int session_start(struct session *s, const struct session_command *c, const int streams[3],
+		  struct session_exec *ret, struct err *e) {
+	struct session_exec x = {.session = s,
+				 .status = -1,
+				 .wake = -1,
+				 .kill_at = -1,
+				 .give_up = -1,
+				 .killed = -1,
+				 .timeout_ms = c->timeout_ms};
+	int pair[2], fds[WARM_FDS_MAX];
+
+	if (3 + c->nmore_fds > WARM_FDS_MAX) {
+		return err_set(e, ERR_USAGE, "session", "a command gets at most %d descriptors",
+			       WARM_FDS_MAX);
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "session", "cannot create the socket of a command");
+	}
+	auto_fd ours = pair[0], leaders = pair[1];
+	auto_fd wake = c->shared ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+	if (c->shared && wake < 0) {
+		return err_sys(e, "session", "cannot create an eventfd");
+	}
+	if (warm_message_new(&c->warm, &x.message, e) != 0) {
+		return -1;
+	}
+	x.began = clock_ms();
+	(void)pthread_mutex_lock(&s->lock);
+	int rc = send_request(s, &x, fds, collect(c, streams, fds), leaders, e);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (rc != 0) {
+		warm_message_done(&x.message);
+		return -1;
+	}
+	x.status = take_fd(&ours);
+	x.wake = take_fd(&wake);
+	*ret = x;
+	return 0;
+}
+
+int session_signal(const struct session_exec *x, int number) {
+	return spawn_order_exec(&x->session->running.child, ORDER_EXEC_SIGNAL, x->number, number);
+}
+
+void session_kill_for(struct session_exec *x, enum reason why) {
+	int none = -1;
+
+	(void)atomic_compare_exchange_strong(&x->killed, &none, (int)why); /* the first stays */
+}
+
+void session_kill(struct session_exec *x, enum reason why) {
+	const uint64_t one = 1;
+
+	session_kill_for(x, why);
+	/* The thread that waits, now or later, repeats the order until the tree is gone. */
+	(void)spawn_order_exec(&x->session->running.child, ORDER_EXEC_TREE, x->number, SIGKILL);
+	(void)!write(x->wake, &one, sizeof one); /* its counter cannot be full */
+}
+
+void session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]) {
+	(void)pthread_mutex_lock(&s->lock);
+	reports_poll(&s->running.child, slots);
+	(void)pthread_mutex_unlock(&s->lock);
+}

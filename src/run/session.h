@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session: one sandbox, in which commands are started and waited for (linux/warm.h).
+ *
+ * Should:   let several threads start commands and wait for them at once.
+ * Must not: need a thread of its own: each wait serves the session as well.
+ * Fails:    closed: a command of a session that has ended is lost, and no other is started. */
+#ifndef CORRAL_RUN_SESSION_H
+#define CORRAL_RUN_SESSION_H
+
+#include "linux/journal.h"
+#include "linux/warm.h"
+#include "run/reports.h"
+#include "run/run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct session {
+	struct running running; /* its plan has no time-out: each command has its own */
+	int requests;           /* the zygote's socket; -1 after the end */
+	pthread_mutex_t lock;   /* of the fields below, of running and of the order of requests */
+	uint64_t count;         /* commands so far */
+	struct reports reports;
+	bool over; /* its processes have ended, or are ending */
+};
+
+/* One command, as its caller wants it. */
+struct session_command {
+	struct warm_command warm;
+	int in, out, err; /* as of struct run_request; RUN_CAPTURE for session_run() */
+	const int *more_fds;
+	size_t nmore_fds;
+	int64_t timeout_ms, idle_ms, output_bytes; /* LIMIT_NONE: none */
+	bool shared;                               /* another thread may call session_kill() */
+	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
+};
+
+struct session_exec {
+	struct session *session;
+	uint64_t number;
+	int status; /* the caller's end of the status socket */
+	int wake;   /* eventfd: session_kill() was called; -1: no other thread has this command */
+	struct warm_message message;
+	int64_t began, timeout_ms;
+	struct warm_report report;
+	bool reported;  /* the command has ended, or did not start */
+	bool gone;      /* no process of its tree is left */
+	bool ending;    /* SIGTERM was sent, or its end is near: the tree is killed at kill_at */
+	bool timed_out; /* why it was ended */
+	_Atomic int killed; /* likewise: enum reason; -1 */
+	int64_t kill_at;    /* the next attempt to kill the tree; -1: none */
+	int64_t give_up;    /* then the rest is left: it is in uninterruptible sleep */
+	unsigned attempts;
+	struct journal_part part;
+	struct netlog before; /* the gate's decisions before it */
+};
+
+/* request.plan is copied without its time-outs; the rest of the request must outlive the session.
+ */
+int session_open(struct arena *a, const struct run_request *r, struct session *ret, struct err *e);
+
+/* Kills every process of the session, and waits for their end. */
+void session_close(struct session *s, struct usage *ret);
+
+/* Starts a command; streams are its descriptors 0 to 2, or -1 for /dev/null.  Returns without
+ * waiting for its start. */
+int session_start(struct session *s, const struct session_command *c, const int streams[3],
+		  struct session_exec *ret, struct err *e);
+
+/* Waits for its end, and releases it, also on failure.  -1: it did not start. */
+int session_wait(struct session_exec *x, struct outcome *ret, struct err *e);
+
+/* Both, with the streams relayed as corral_run() does. */
+int session_run(struct session *s, const struct session_command *c, struct outcome *ret,
+		struct err *e);
+
+/* Kills the tree without waiting for it, and releases the command. */
+void session_abandon(struct session_exec *x);
+
+/* From any thread, while another waits. */
+int session_signal(const struct session_exec *x, int number);
+void session_kill(struct session_exec *x, enum reason why);
+
+/* For the thread that waits: kills the tree in its next turn. */
+void session_kill_for(struct session_exec *x, enum reason why);
+
+/* For poll(2): its events are served by session_alive(). */
+void session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
+
+/* Whether the session still accepts commands; reads its reports. */
+bool session_alive(struct session *s);
+
+#endif
