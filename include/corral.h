@@ -329,6 +329,12 @@ int corral_session_alive(struct corral_session *session);
 /* Becomes readable when it has ended.  Owned by the session. */
 int corral_session_fd(const struct corral_session *session);
 
+/* Sends a signal to every process of its commands, also to those in the background. */
+int corral_session_signal(struct corral_session *session, int signal);
+
+/* The number of commands that run, or that left processes in the background. */
+size_t corral_session_commands(const struct corral_session *session);
+
 /* One command.  Zero and NULL: as the policy says.  A limit can only be lower than that of the
  * policy. */
 struct corral_exec_options {
@@ -345,6 +351,9 @@ struct corral_exec_options {
 	int64_t file_bytes;   /* the largest file that it may write */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
+	int cancel_fd;        /* of corral_session_run: as soon as it is readable, all processes of
+			       * the command are killed, and the reason is "cancelled"; 0: none */
+	int reserved;         /* 0 */
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

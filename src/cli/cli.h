@@ -43,8 +43,11 @@ struct invocation {
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
 	const char *tools; /* of mcp; NULL: all */
-	char **argv;       /* the whole command line, for hand_over.c */
-	char **words;      /* the arguments that are no options: the command, or files */
+	/* of sessions; NULL: not given */
+	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
+	bool serial;
+	char **argv;  /* the whole command line, for hand_over.c */
+	char **words; /* the arguments that are no options: the command, or files */
 	size_t nwords;
 	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
 };
@@ -59,6 +62,7 @@ struct verb {
 	const char *synopsis; /* after the name */
 	const char *summary;
 	verb_fn *run;
+	bool service; /* a verb of corrald */
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_why,
@@ -67,7 +71,10 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_home_clean, verb_completion, verb_help, verb_profile_list, verb_profile_show,
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
-	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_mcp;
+	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_mcp,
+	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
+	verb_session_create, verb_session_exec, verb_session_list, verb_session_show,
+	verb_session_stop, verb_session_activity, verb_session_token, verb_session_revoke;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

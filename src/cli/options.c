@@ -158,6 +158,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_LAST_RUN] = &inv->last_run,
 		[OPTION_REPLAY] = &inv->replay,
 		[OPTION_ASK] = &inv->ask,
+		[OPTION_SERIAL] = &inv->serial,
 	};
 	(void)as;
 	(void)value;
@@ -189,6 +190,12 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_RUN_ID] = &inv->run_id,
 		[OPTION_ASK_FD] = &inv->ask_fd,
 		[OPTION_TOOLS] = &inv->tools,
+		[OPTION_SESSION_NAME] = &inv->session_name,
+		[OPTION_SESSION_TIME] = &inv->session_time,
+		[OPTION_TOKEN_FILE] = &inv->token_file,
+		[OPTION_TOKEN_TIME] = &inv->token_time,
+		[OPTION_EXEC_TIME] = &inv->exec_time,
+		[OPTION_EXEC_DIR] = &inv->exec_dir,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -257,6 +264,13 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_REPLAY] = apply_flag,
 	[OPTION_RUN_ID] = apply_text,
 	[OPTION_TOOLS] = apply_text,
+	[OPTION_SESSION_NAME] = apply_text,
+	[OPTION_SESSION_TIME] = apply_text,
+	[OPTION_TOKEN_FILE] = apply_text,
+	[OPTION_TOKEN_TIME] = apply_text,
+	[OPTION_EXEC_TIME] = apply_text,
+	[OPTION_EXEC_DIR] = apply_text,
+	[OPTION_SERIAL] = apply_flag,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */
@@ -273,13 +287,16 @@ static const struct option_row *row_by_name(const struct verb *verb, const char 
 	return found;
 }
 
-static const struct option_row *row_by_letter(char letter) {
+static const struct option_row *row_by_letter(const struct verb *verb, char letter) {
+	const struct option_row *found = NULL;
+
 	for (size_t i = 0; i < options_count; i++) {
-		if (options[i].letter == letter) {
-			return &options[i];
+		if (options[i].letter == letter &&
+		    (found == NULL || (options[i].verbs & verb->takes) != 0)) {
+			found = &options[i];
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static const char *synonym_of(const char *name) {
@@ -359,7 +376,7 @@ static int parse_long(struct reader *r, const char *word, struct corral_error *e
 static int parse_letters(struct reader *r, const char *word, struct corral_error *err) {
 	for (const char *p = word + 1; *p != '\0'; p++) {
 		struct spelling as = spell_letter(*p);
-		const struct option_row *row = row_by_letter(*p);
+		const struct option_row *row = row_by_letter(r->inv->verb, *p);
 		if (check_row(r->inv, row, as.text, err) != 0) {
 			return -1;
 		}

@@ -55,7 +55,14 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
-	OPTION_TOOLS, /* --tools */
+	OPTION_TOOLS,        /* --tools */
+	OPTION_SESSION_NAME, /* from here on: of sessions */
+	OPTION_SESSION_TIME,
+	OPTION_TOKEN_FILE,
+	OPTION_TOKEN_TIME,
+	OPTION_EXEC_TIME,
+	OPTION_EXEC_DIR,
+	OPTION_SERIAL,
 	OPTION_ID_COUNT
 };
 
@@ -79,8 +86,8 @@ enum {
 	FOR_EXPLAIN = 4,
 	FOR_POLICY = 8,
 	FOR_TEST = 16,
-	FOR_ALL = 31 | 1 << 14 | 1 << 19,
-	FOR_ALL_CHECK = 159 | 1 << 14 | 3 << 18, /* and check, why */
+	FOR_ALL = 31 | 3 << 14 | 1 << 19,
+	FOR_ALL_CHECK = 159 | 3 << 14 | 3 << 18, /* and check, why */
 	FOR_PLAIN = 32,
 	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
 	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
@@ -91,6 +98,9 @@ enum {
 	FOR_CLEAN = 4096,
 	FOR_SCAN = 8192,
 	FOR_MCP = 1 << 14,
+	FOR_SESSION_CREATE = 1 << 15, /* a policy */
+	FOR_SESSION_EXEC = 1 << 16,
+	FOR_SESSION_LIST = 1 << 17,
 	FOR_WHY = 1 << 18, /* as check: --write selects the question */
 	FOR_LEARN = 1 << 19,
 	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
@@ -105,6 +115,8 @@ enum {
 	FOR_AUDIT_TAIL = 1 << 28,
 	FOR_AUDIT_EXPORT = 1 << 29,
 	FOR_AUDIT = 7 << 27, /* the verbs with filters */
+	FOR_SESSION_ACTIVITY = 1 << 30,
+	FOR_SESSIONS = 7 << 15 | 1 << 30,
 };
 
 struct option_row {

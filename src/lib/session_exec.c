@@ -181,6 +181,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.idle_ms = lower(o->idle_timeout_ms, p->plan.idle_ms),
 		.output_bytes = lower(o->output_bytes, p->plan.output_bytes),
 		.leaks = &s->source,
+		.cancel = o->cancel_fd,
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);

@@ -30,7 +30,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 ENDS_WITH(corral_audit_options, form);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
-ENDS_WITH(corral_exec_options, failure);
+ENDS_WITH(corral_exec_options, reserved);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -51,7 +51,7 @@ const struct sized sized_scan_calls = SIZED(corral_scan_calls, 32);
 const struct sized sized_secret_options = SIZED(corral_secret_options, 56);
 const struct sized sized_question = SIZED(corral_question, 32);
 const struct sized sized_session_options = SIZED(corral_session_options, 40);
-const struct sized sized_exec_options = SIZED(corral_exec_options, 112);
+const struct sized sized_exec_options = SIZED(corral_exec_options, 120);
 
 static size_t size_of(const void *s) {
 	size_t size;

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "linux/follow.h"
 #include "run/records.h"
 
@@ -138,8 +139,10 @@ int session_start(struct session *s, const struct session_command *c, const int 
 		return err_sys(e, "session", "cannot create the socket of a command");
 	}
 	auto_fd ours = pair[0], leaders = pair[1];
-	auto_fd wake = c->shared ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-	if (c->shared && wake < 0) {
+	auto_fd wake = c->shared       ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+		       : c->cancel > 0 ? fd_duplicate(c->cancel, 0)
+				       : -1;
+	if ((c->shared || c->cancel > 0) && wake < 0) {
 		return err_sys(e, "session", "cannot create an eventfd");
 	}
 	if (warm_message_new(&c->warm, &x.message, e) != 0) {
@@ -161,6 +164,14 @@ int session_start(struct session *s, const struct session_command *c, const int 
 
 int session_signal(const struct session_exec *x, int number) {
 	return spawn_order_exec(&x->session->running.child, ORDER_EXEC_SIGNAL, x->number, number);
+}
+
+int session_signal_all(const struct session *s, int number) {
+	return spawn_order_exec(&s->running.child, ORDER_EXEC_TREE, 0, number);
+}
+
+size_t session_commands(const struct session *s) {
+	return warm_commands(s->running.child.warm);
 }
 
 void session_kill_for(struct session_exec *x, enum reason why) {

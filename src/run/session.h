@@ -32,6 +32,7 @@ struct session_command {
 	size_t nmore_fds;
 	int64_t timeout_ms, idle_ms, output_bytes; /* LIMIT_NONE: none */
 	bool shared;                               /* another thread may call session_kill() */
+	int cancel;                      /* the command is killed when it is readable; 0: none */
 	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
 };
 
@@ -83,6 +84,10 @@ void session_kill(struct session_exec *x, enum reason why);
 
 /* For the thread that waits: kills the tree in its next turn. */
 void session_kill_for(struct session_exec *x, enum reason why);
+
+/* Signals every process of all commands; the number of commands with processes. */
+int session_signal_all(const struct session *s, int number);
+size_t session_commands(const struct session *s);
 
 /* For poll(2): its events are served by session_alive(). */
 void session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);

@@ -180,6 +180,9 @@ static void turn(struct wait *w, int64_t now) {
 	if (slots[SLOT_STATUS].revents != 0) {
 		read_report(x);
 	}
+	if (slots[SLOT_WAKE].revents != 0) {
+		session_kill_for(x, REASON_CANCELLED); /* session_kill() has set its own reason */
+	}
 	if (any(slots + SLOT_SESSION, REPORTS_SLOTS)) {
 		check_session(x, now);
 	}
