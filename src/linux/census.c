@@ -283,9 +283,12 @@ bool census_take(struct census *c, struct census_sum *ret) {
 	if (!list(c)) {
 		return false;
 	}
+	/* A root that is not dumpable is not listed where /proc hides such processes. */
+	bit_set(c->ours, c->root);
 	/* A child mostly has a higher pid than its parent, so two passes are usual. */
 	while (settle_pass(c)) {
 	}
+	bit_clear(c->ours, c->root);
 	for (size_t i = 0; i < c->count; i++) {
 		const struct census_row *row = &c->rows[i];
 		if (row->ours) {

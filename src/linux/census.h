@@ -43,7 +43,8 @@ bool census_init(struct census *c, pid_t root, uint64_t page);
 
 void census_done(struct census *c);
 
-/* False when /proc cannot be listed or the root is not in it. */
+/* False when /proc cannot be listed or the root is not in it; its descendants are marked then
+ * too. */
 bool census_take(struct census *c, struct census_sum *ret);
 
 /* Anonymous memory of one process, in pages: no page is counted twice. */

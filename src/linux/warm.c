@@ -98,11 +98,10 @@ static void signal_listed(pid_t leader, int number) {
 	if (!census_init(&c, leader, (uint64_t)4096)) { /* the page size is for sums only */
 		return;
 	}
-	if (census_take(&c, &unused)) {
-		for (size_t i = 0; i < c.count; i++) {
-			if (c.rows[i].ours && c.rows[i].pid != leader) {
-				(void)kill(c.rows[i].pid, number); /* it may have ended */
-			}
+	(void)census_take(&c, &unused); /* false: the leader itself is hidden */
+	for (size_t i = 0; i < c.count; i++) {
+		if (c.rows[i].ours && c.rows[i].pid != leader) {
+			(void)kill(c.rows[i].pid, number); /* it may have ended */
 		}
 	}
 	census_done(&c);

@@ -189,8 +189,10 @@ void session_kill(struct session_exec *x, enum reason why) {
 	(void)!write(x->wake, &one, sizeof one); /* its counter cannot be full */
 }
 
-void session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]) {
+int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]) {
 	(void)pthread_mutex_lock(&s->lock);
 	reports_poll(&s->running.child, slots);
+	int64_t at = follow_wake(s->running.child.follow);
 	(void)pthread_mutex_unlock(&s->lock);
+	return at;
 }

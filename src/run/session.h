@@ -89,8 +89,9 @@ void session_kill_for(struct session_exec *x, enum reason why);
 int session_signal_all(const struct session *s, int number);
 size_t session_commands(const struct session *s);
 
-/* For poll(2): its events are served by session_alive(). */
-void session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
+/* For poll(2): session_alive() serves its events.  Returns when it has to be called without one; -1:
+ * never. */
+int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
 
 /* Whether the session still accepts commands; reads its reports. */
 bool session_alive(struct session *s);

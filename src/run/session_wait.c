@@ -121,10 +121,10 @@ enum slot {
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
 };
 
-static int time_left(const struct wait *w, int64_t now) {
+static int time_left(const struct wait *w, int64_t at, int64_t now) {
 	const struct session_exec *x = w->x;
-	int64_t at = x->kill_at;
 
+	deadline_sooner(&at, x->kill_at);
 	deadline_sooner(&at, x->give_up);
 	if (!x->ending && x->timeout_ms != LIMIT_NONE) {
 		deadline_sooner(&at, x->began + x->timeout_ms);
@@ -135,7 +135,6 @@ static int time_left(const struct wait *w, int64_t now) {
 			deadline_sooner(&at, w->active_at + w->c->idle_ms);
 		}
 	}
-	deadline_sooner(&at, follow_wake(x->session->running.child.follow));
 	return deadline_poll_ms(at, now);
 }
 
@@ -148,8 +147,10 @@ static bool any(const struct pollfd *slots, size_t n) {
 	return false;
 }
 
-static void fill_slots(const struct wait *w, int64_t now, struct pollfd slots[SLOT_COUNT]) {
+/* Returns when the session has to be served without an event; -1: never. */
+static int64_t fill_slots(const struct wait *w, int64_t now, struct pollfd slots[SLOT_COUNT]) {
 	const struct session_exec *x = w->x;
+	int64_t at = -1;
 
 	for (size_t i = 0; i < SLOT_COUNT; i++) {
 		slots[i] = (struct pollfd){.fd = -1};
@@ -158,22 +159,27 @@ static void fill_slots(const struct wait *w, int64_t now, struct pollfd slots[SL
 	slots[SLOT_WAKE] = (struct pollfd){.fd = atomic_load(&x->killed) >= 0 ? -1 : x->wake,
 					   .events = POLLIN};
 	if (x->give_up < 0) {
-		session_poll(x->session, slots + SLOT_SESSION);
+		at = session_poll(x->session, slots + SLOT_SESSION);
 	}
 	if (w->c != NULL) {
 		streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	}
+	return at;
 }
 
 static void turn(struct wait *w, int64_t now) {
 	struct pollfd slots[SLOT_COUNT];
 	struct session_exec *x = w->x;
 
-	fill_slots(w, now, slots);
-	if (poll(slots, SLOT_COUNT, time_left(w, now)) <= 0) {
+	int64_t serve_at = fill_slots(w, now, slots);
+	int n = poll(slots, SLOT_COUNT, time_left(w, serve_at, now)); /* slots begin without events */
+	now = clock_ms();
+	if (any(slots + SLOT_SESSION, REPORTS_SLOTS) || (serve_at >= 0 && now >= serve_at)) {
+		check_session(x, now);
+	}
+	if (n <= 0) {
 		return; /* a signal, or the clock */
 	}
-	now = clock_ms();
 	if (w->c != NULL && streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
 	}
@@ -182,9 +188,6 @@ static void turn(struct wait *w, int64_t now) {
 	}
 	if (slots[SLOT_WAKE].revents != 0) {
 		session_kill_for(x, REASON_CANCELLED); /* session_kill() has set its own reason */
-	}
-	if (any(slots + SLOT_SESSION, REPORTS_SLOTS)) {
-		check_session(x, now);
 	}
 	if (w->leaks.kill) {
 		session_kill_for(x, REASON_LEAK);
