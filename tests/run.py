@@ -367,6 +367,8 @@ def main():
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
+        if os.path.exists(f"{build}/corrald"):
+            shutil.copy(f"{build}/corrald", place)
         probe = f"{build}/tests/escape/probe"
         chosen = list(SELECTIONS[args.selection](build, corral, probe))
         if args.selection != "quick":

@@ -62,7 +62,8 @@ struct verb {
 	const char *synopsis; /* after the name */
 	const char *summary;
 	verb_fn *run;
-	bool service; /* a verb of corrald */
+	bool service;   /* a verb of corrald */
+	size_t leading; /* arguments before the command */
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_why,

@@ -410,7 +410,7 @@ int options_parse(struct invocation *inv, char **words, size_t nwords, struct co
 		}
 		if (!is_option(word)) {
 			words[kept++] = word;
-			if (inv->verb->command) {
+			if (inv->verb->command && kept > inv->verb->leading) {
 				break;
 			}
 			continue;

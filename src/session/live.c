@@ -183,7 +183,9 @@ static void end_session(struct live *l, const char *why) {
 	bool stopped = l->state == SESSION_STOPPING;
 	struct fault f = {.code = FAULT_STATE};
 
-	change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why, "");
+	if (!state_is_final(l->state)) { /* else the supervisor reported why it could not start */
+		change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why, "");
+	}
 	d->counters.stopped += stopped;
 	d->counters.failed += !stopped;
 	daemon_activity(d, l->id, "state", state_name(l->state));

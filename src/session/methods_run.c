@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requests that start something: session.create and session.exec.
  *
- * Should:   record a session before its first process exists; pass only descriptors that carry
- *           bytes.
+ * Should:   record a session before its first process exists; accept no descriptor from a
+ *           sandbox but pipes.
  * Must not: store settings or variables, which may hold secrets (session/store.h).
  * Fails:    with a fault; a session that cannot start is FAILED in the database. */
 #include "session/daemon.h"
@@ -167,19 +167,20 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 
 /* ---- exec ---- */
 
-/* A directory, a device or a socket would give the command more than bytes. */
-static int check_stream(int fd, int number, struct fault *f) {
+/* The supervisor relays the bytes with its own rights, and some files of /proc and /sys check the
+ * rights of the writer: of a process of the sandbox only pipes are accepted. */
+static int check_stream(const struct conn *c, int fd, int number, struct fault *f) {
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL);
+	bool open = fstat(fd, &st) == 0 && flags >= 0 && (flags & O_PATH) == 0;
 
-	if (fstat(fd, &st) == 0 && flags >= 0 && (flags & O_PATH) == 0 &&
-	    (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) ||
-	     (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))) {
+	if (open && (!c->inside || S_ISFIFO(st.st_mode) ||
+		     (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))) {
 		return 0;
 	}
-	(void)fault_set(f, MESSAGE_INVALID_PARAMS,
-			"descriptor %d is not a pipe, a regular file or /dev/null", number);
-	return err_fix(&f->e, "relay its bytes through a pipe, as `corral session exec` does");
+	(void)fault_set(f, MESSAGE_INVALID_PARAMS, "descriptor %d cannot be relayed%s", number,
+			open ? ": it is not a pipe or /dev/null" : "");
+	return err_fix(&f->e, "pass a pipe, and relay its bytes");
 }
 
 /* Moves the descriptors of the request to the message. */
@@ -193,7 +194,7 @@ static int take_streams(struct conn *c, struct wire_message *m, struct fault *f)
 	c->nfds -= WIRE_FDS;
 	memmove(c->fds, c->fds + WIRE_FDS, c->nfds * sizeof *c->fds);
 	for (int i = 0; i < WIRE_FDS; i++) {
-		if (check_stream(m->fds[i], i, f) != 0) {
+		if (check_stream(c, m->fds[i], i, f) != 0) {
 			return -1;
 		}
 	}

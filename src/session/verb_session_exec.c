@@ -159,10 +159,6 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 	}
 	command.words++;
 	command.nwords--;
-	if (command.nwords > 0 && streq(command.words[0], "--")) {
-		command.words++;
-		command.nwords--;
-	}
 	if (command_argv(&command, &argv, err) != 0) {
 		return -1;
 	}
