@@ -39,7 +39,8 @@
 #define ADMIN_CONNECTIONS_MAX 512
 #define SESSION_CONNECTIONS_MAX 32 /* a session cannot take the connections of the others */
 #define SESSIONS_MAX 5000
-#define CALLS_MAX 64 /* pending, of one connection */
+#define CALLS_MAX 64  /* pending, of one connection */
+#define QUEUE_MAX 512 /* messages that a supervisor has not read */
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
 #define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024)
 #define MALFORMED_MAX 8          /* then the connection is closed */
@@ -111,6 +112,12 @@ struct call {
 	struct call *next;
 };
 
+/* A message that the supervisor has no room for yet. */
+struct queued {
+	struct wire_message message;
+	struct queued *next;
+};
+
 /* A session that has not ended. */
 struct live {
 	struct daemon *daemon;
@@ -124,6 +131,8 @@ struct live {
 	char reason[360];                  /* why it stops */
 	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
 	struct call *calls;
+	struct queued *queue; /* for the supervisor, the first one first */
+	size_t nqueued;
 	uint32_t last_call;
 	size_t connections;
 	unsigned failures;
@@ -200,6 +209,8 @@ void live_stop_all(struct daemon *d, const char *reason);
 int64_t lives_check(struct daemon *d, int64_t now);
 struct call *live_call(struct live *l, const struct request *r);
 void live_drop_call(struct live *l, const struct call *call);
+/* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
+int live_send(struct live *l, struct wire_message *m);
 /* A client is gone: its commands are killed. */
 void live_forget(struct daemon *d, const struct conn *c);
 

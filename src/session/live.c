@@ -57,6 +57,62 @@ static void change_state(struct live *l, enum session_event event, const char *r
 	}
 }
 
+/* ---- messages for the supervisor ---- */
+
+static void pop_message(struct live *l) {
+	struct queued *first = l->queue;
+
+	l->queue = first->next;
+	l->nqueued--;
+	session_wire_done(&first->message);
+	free(first);
+}
+
+static void watch_channel(struct live *l) {
+	struct err e = {0};
+	uint32_t events = EPOLLIN | (l->queue != NULL ? EPOLLOUT : 0U);
+
+	if (l->channel.fd >= 0 &&
+	    daemon_loop_watch(&l->daemon->loop, &l->channel, events, &e) != 0) {
+		(void)kill(l->supervisor, SIGKILL); /* out of memory: the pidfd reports the end */
+	}
+}
+
+static void flush_messages(struct live *l) {
+	while (l->queue != NULL) {
+		int rc = session_wire_send(l->channel.fd, &l->queue->message);
+		if (rc == -EAGAIN) {
+			break;
+		}
+		pop_message(l); /* if it is gone, the end of the session answers the call */
+	}
+	watch_channel(l);
+}
+
+int live_send(struct live *l, struct wire_message *m) {
+	int rc = l->channel.fd < 0  ? -EPIPE
+		 : l->queue != NULL ? -EAGAIN
+				    : session_wire_send(l->channel.fd, m);
+	if (rc == -EAGAIN && l->nqueued < QUEUE_MAX) {
+		struct queued *q = calloc(1, sizeof *q), **last = &l->queue;
+		if (q == NULL) {
+			rc = -ENOMEM;
+		} else {
+			while (*last != NULL) {
+				last = &(*last)->next;
+			}
+			q->message = *m;
+			*m = (struct wire_message){0};
+			*last = q;
+			l->nqueued++;
+			rc = 0;
+			watch_channel(l);
+		}
+	}
+	session_wire_done(m);
+	return rc;
+}
+
 /* ---- calls ---- */
 
 struct call *live_call(struct live *l, const struct request *r) {
@@ -127,7 +183,7 @@ void live_forget(struct daemon *d, const struct conn *c) {
 			if (call->number != 0) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the
 				 * end of the session. */
-				(void)session_wire_send(l->channel.fd, &m);
+				(void)live_send(l, &m);
 			}
 		}
 	}
@@ -172,6 +228,9 @@ static void live_free(struct live *l) {
 	}
 	while (l->calls != NULL) {
 		live_drop_call(l, l->calls);
+	}
+	while (l->queue != NULL) {
+		pop_message(l);
 	}
 	sodium_memzero(l->token, sizeof l->token);
 	free(l);
@@ -296,9 +355,11 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 static void channel_ready(struct watch *w, uint32_t events) {
 	struct live *l = w->owner;
 	struct wire_message m = {0};
-	int rc = session_wire_receive(w->fd, &m);
 
-	(void)events;
+	if ((events & EPOLLOUT) != 0) {
+		flush_messages(l);
+	}
+	int rc = session_wire_receive(w->fd, &m);
 	if (rc == -EAGAIN) {
 		return;
 	}
@@ -444,7 +505,7 @@ void live_stop(struct live *l, const char *reason) {
 	(void)snprintf(l->reason, sizeof l->reason, "%s", reason);
 	change_state(l, EVENT_STOP, reason, "");
 	l->kill_at = clock_ms() + STOP_MS;
-	if (l->channel.fd < 0 || session_wire_send(l->channel.fd, &m) != 0) {
+	if (live_send(l, &m) != 0) {
 		(void)kill(l->supervisor, SIGKILL); /* it does not read */
 	}
 }

@@ -226,7 +226,7 @@ static int send_exec(struct request *r, struct wire_message *m, struct fault *f)
 	call->number += call->number == 0; /* after 2^32 commands */
 	r->live->last_call = call->number;
 	m->call = call->number;
-	int rc = session_wire_send(r->live->channel.fd, m);
+	int rc = live_send(r->live, m);
 	if (rc != 0) {
 		live_drop_call(r->live, call);
 		return fault_set(f, FAULT_LIMIT, "the session is busy: %s", strerror(-rc));

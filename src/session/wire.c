@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define INLINE_SIZE 3072
+#define INLINE_SIZE 1024
 /* Twice the output of two streams, as JSON. */
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 

@@ -72,10 +72,10 @@ def test_many_connections_are_refused_in_bounded_memory(service):
         clients, refused = [], 0
         for _ in range(most):
             client = socket.socket(socket.AF_UNIX)
-            client.settimeout(PATIENCE)
             clients.append(client)
             with acting_as(service.uid):
-                client.connect(service.admin)
+                client.connect(service.admin)  # waits while the queue is full
+            client.settimeout(PATIENCE)
         for client in clients[-50:]:
             refused += b"too many connections" in client.recv(4096)
         equal(refused, 50, "connections that were refused with an error")
