@@ -6,8 +6,8 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check quick proof build musl install bench sanitize attribution mutation fuzz kernels systemd clean \
-	packages-build packages-check packages-proof packages-bench packages-kernels
+.PHONY: run check lint quick proof build musl install bench sanitize attribution mutation fuzz kernels matrix systemd clean \
+	packages-build packages-check packages-proof packages-bench packages-kernels packages-matrix
 
 run: build
 	@docs/demo.sh $(BUILD)/corral $(if $(CMD),"$$CMD")
@@ -24,6 +24,12 @@ check: packages-check build sanitize
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
+
+# Every lint, with the analysers; check has the others.  CI runs both.
+lint: packages-check build
+	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
+	@$(MAKE) --no-print-directory musl
+	@/usr/bin/python3 tests/lint/lint.py --build $(BUILD)
 
 # Every row of every suite, and the layers one by one; docs/proof.md has the result.
 proof: packages-proof build sanitize
@@ -61,8 +67,9 @@ install: build
 	@meson setup --reconfigure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	meson install -C $(BUILD) --no-rebuild
 
+# Tables, build/bench.json and docs/performance.md; the head of tests/bench/run.py has the variables.
 bench: packages-bench build
-	@tests/bench/run.sh $(BUILD)
+	@/usr/bin/python3 tests/bench/run.py --build $(BUILD)
 
 # Programs with a hole in them, built from a scratch copy and run as an ordinary
 # account: whether the escape rows see what they claim to see.  Minutes and hours;
@@ -80,12 +87,17 @@ kernels: packages-kernels build
 	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) $(KERNEL)
 
+# `make check` as a newcomer may meet it: busy, on one processor, as an ordinary user, with other
+# Nodes, in new roots of Debian; hours.  CIRCUMSTANCE='busy user' chooses; docs/matrix.md.
+matrix: packages-matrix
+	@/usr/bin/python3 tests/matrix/run.py --place $(abspath $(BUILD))-matrix --document docs/matrix.md $(CIRCUMSTANCE)
+
 # One machine with Debian's systemd: limits of a user in a login session.
 systemd: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
 	@/usr/bin/python3 tests/kernels/systemd.py --build $(BUILD) --place $(BUILD)/kernels $(if $(ONLY),--only $(ONLY))
 
-packages-build packages-check packages-proof packages-bench packages-kernels:
+packages-build packages-check packages-proof packages-bench packages-kernels packages-matrix:
 	@packaging/packages.sh $(@:packages-%=%)
 
 clean:

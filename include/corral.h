@@ -214,6 +214,12 @@ enum corral_ask {
 	CORRAL_ASK_FD,       /* a program, by lines of JSON on ask_fd */
 };
 
+/* One step of a run and its time. */
+struct corral_timing {
+	const char *step;
+	int64_t us;
+};
+
 struct corral_options {
 	size_t size;    /* set by the caller to sizeof */
 	int in;         /* descriptor or CORRAL_NULL */
@@ -224,7 +230,8 @@ struct corral_options {
 	int forward; /* 1: INT, TERM, HUP, QUIT, USR1, USR2 that reach this thread go to the command
 		      */
 	int last;    /* 1: this process exits next, so corral_run need not wait for the kernel's
-		      * teardown of the empty sandbox; the result then has no usage */
+		      * teardown of the empty sandbox; the result then has no usage, unless output
+		      * is captured */
 	void (*warn)(void *arg,
 		     const char *text); /* called for limits not enforced on this host; or NULL */
 	void *warn_arg;
@@ -239,7 +246,19 @@ struct corral_options {
 		   */
 	int ask_fd; /* with CORRAL_ASK_FD: a connected stream socket; libcorral(3) has the protocol
 		     */
-	int reserved; /* 0 */
+	int cancel_fd; /* 0: none; else a descriptor: when it is readable, or its other end is
+			* closed, the run ends as after a time-out, with the reason "cancelled";
+			* corral_run only */
+	void (*output)(void *arg, int stream, const char *bytes,
+		       size_t len); /* or NULL: corral_run calls it for the output that it
+				     * captures, as it comes, without secrets that scan.output
+				     * redacts; stream is 1 or 2 */
+	void *output_arg;
+	int timings;                         /* 1: the result has the time of each step */
+	const struct corral_timing *earlier; /* with timings: steps of the caller before the call,
+					      * which the result lists first; valid until the run
+					      * has ended */
+	size_t nearlier;
 };
 
 #define CORRAL_ID_SIZE 16
@@ -248,7 +267,8 @@ struct corral_options {
 #define CORRAL_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
-			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0                 \
+			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0, NULL, NULL, 0, \
+			NULL, 0                                                                    \
 	}
 
 struct corral_result;
@@ -290,9 +310,8 @@ void corral_process_free(struct corral_process *process);
  * those of a run.  All its processes are killed when it is closed and when this process ends.
  *
  * Several threads may use a session at once, and many commands may run at once.  A handle of a
- * command is for one thread, except that any thread may call corral_exec_signal() and
- * corral_exec_kill() while another waits.  Close a session when no other call uses it, and after
- * its commands were waited for or freed. */
+ * command is for one thread; another one kills the command with corral_session_kill().  Close a
+ * session when no other call uses it, and after its commands were waited for or freed. */
 struct corral_session;
 struct corral_exec;
 
@@ -349,11 +368,9 @@ struct corral_exec_options {
 	int64_t output_bytes; /* kept of each stream */
 	int64_t cpu_seconds;  /* of each process of the command */
 	int64_t file_bytes;   /* the largest file that it may write */
+	uint64_t key;         /* a number of the caller's, for corral_session_kill(); 0: none */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
-	int cancel_fd;        /* of corral_session_run: as soon as it is readable, all processes of
-			       * the command are killed, and the reason is "cancelled"; 0: none */
-	int reserved;         /* 0 */
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */
@@ -372,6 +389,10 @@ struct corral_exec_options {
 int corral_session_run(struct corral_session *session, const char *const *argv,
 		       const struct corral_exec_options *options, struct corral_result **result,
 		       struct corral_error *err);
+
+/* Kills the commands with this key, as corral_exec_kill() does, from any thread and at any time;
+ * the number of them. */
+int corral_session_kill(struct corral_session *session, uint64_t key);
 
 /* Starts argv and returns at once; corral_exec_wait() reports a command that could not be started.
  * The command inherits the descriptors themselves, so CORRAL_CAPTURE is not possible, and the
@@ -557,6 +578,11 @@ int corral_result_audited(const struct corral_result *result, const char **why);
  * (changes may be NULL; -1 when they cannot be counted).  NULL without changes, or without
  * fs.cow.  Belongs to the result. */
 const char *corral_result_cow(const struct corral_result *result, int64_t *changes);
+
+/* With corral_options.timings: the n-th step of the run and its time.  0; 1 after the last; -1 for
+ * a NULL argument.  corral(1), --timings, has the steps. */
+int corral_result_timing(const struct corral_result *result, size_t n, const char **step,
+			 int64_t *us);
 
 /* Files that the command created or changed at the top of its private home, or beside the
  * workspace there, instead of in the caller's home; without caches and settings of programs.  The

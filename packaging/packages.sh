@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|clang|arm64|check|proof|bench|kernels
+#     packages.sh build|clang|arm64|check|proof|bench|kernels|matrix
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -43,11 +43,15 @@ proof="$check libclang-rt-14-dev podman crun uidmap
 	spin sudo tcl time tree valgrind vim-tiny wget wget2 xmlstarlet xxd zsh fish zstd bubblewrap"
 
 # bubblewrap: the reference of the latency figure.  passt, slirp4netns: the gate's peers, in the network lab.
-bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux"
+# git, nodejs, npm: the work of the steady state.  Other sandboxes (firejail, crun, runc, podman, ...) take part if they are installed.
+bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux git nodejs npm"
 
 # The aarch64 compiler: one of the machines.  e2fsprogs, kmod: their disks and modules.
 # The emulator and the kernels themselves are fetched and not installed.
 kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross e2fsprogs kmod xz-utils"
+
+# debootstrap: new roots in which the test command runs.
+matrix="$check debootstrap"
 
 case "${1-}" in
 build) wanted=$build ;;
@@ -57,8 +61,9 @@ check) wanted=$check ;;
 proof) wanted=$proof ;;
 bench) wanted=$bench ;;
 kernels) wanted=$kernels ;;
+matrix) wanted=$matrix ;;
 *)
-	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels" >&2
+	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels|matrix" >&2
 	exit 2
 	;;
 esac

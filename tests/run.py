@@ -59,6 +59,7 @@ def common(build, sanitized, corral):
     yield "conversation", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
     yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "mcp", [PYTHON, f"{HERE}/mcp/run.py", "--corral", corral]
     yield "release", [PYTHON, f"{HERE}/packaging/release.py"]
     yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
 
@@ -92,10 +93,11 @@ def check_suites(build, corral, probe):
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
     yield "storm", [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--quick"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--seed", "1"]
-    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build]
+    yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--quick"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     for level, who in (("full", "both"), ("standard", "user")):
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
                                          "--as", who]
@@ -107,7 +109,7 @@ QUICK = {
     "escape": ["--categories"],
     "escape (standard)": ["--categories"],
     "compat": ["--categories", "--as", "user"],
-    "lint": ["--quick"],
+    "lint": [],
 }
 
 
@@ -124,6 +126,7 @@ def proof_suites(build, corral, probe):
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
     for level, (of_compat, of_escape) in PROOF.items():
         asked = ["--level", level, "--report"]
@@ -157,7 +160,9 @@ def proof_suites(build, corral, probe):
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "1000", "--calls"]
+    yield "mcp clients", [PYTHON, f"{HERE}/mcp/clients.py", "--corral", corral, "--place", f"{build}/mcp-clients"]
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
+    yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]
@@ -375,8 +380,7 @@ def main():
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
-        if os.path.exists(f"{build}/corrald"):
-            shutil.copy(f"{build}/corrald", place)
+        shutil.copy(f"{build}/corrald", place)
         probe = f"{build}/tests/escape/probe"
         chosen = list(SELECTIONS[args.selection](build, corral, probe))
         if args.selection != "quick":

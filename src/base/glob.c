@@ -324,6 +324,28 @@ static bool only_escapes(const char *p, size_t len) {
 	return true;
 }
 
+/* Equal names have the same bit, also if they differ in the case of ASCII letters: by its length
+ * and three of its characters, with the bit that such letters differ in. */
+static uint64_t bit_of(const char *name, size_t len) {
+	if (len == 0) {
+		return 0;
+	}
+	unsigned first = (unsigned char)name[0] | 0x20U,
+		 middle = (unsigned char)name[len / 2] | 0x20U,
+		 last = (unsigned char)name[len - 1] | 0x20U;
+
+	return (uint64_t)1 << ((len + 5 * first + 11 * middle + 23 * last) & 63);
+}
+
+static uint64_t bits_needed(const struct glob_name *names, size_t count) {
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bits |= names[i].kind == GLOB_LITERAL ? bit_of(names[i].text, names[i].len) : 0;
+	}
+	return bits;
+}
+
 static int parse_name(struct arena *a, const char *p, size_t len, struct glob_name *ret) {
 	*ret = (struct glob_name){.kind = GLOB_PATTERN, .text = p, .len = len};
 	if (len == 2 && memcmp(p, "**", 2) == 0) {
@@ -377,8 +399,16 @@ int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, s
 	if (names[n - 1].kind == GLOB_DEPTH) {
 		names[n++] = any; /* matches entries of the directory, not itself */
 	}
-	*ret = (struct glob){.names = names, .count = n, .fold = fold};
+	*ret = (struct glob){
+		.names = names, .count = n, .fold = fold, .need = bits_needed(names, n)};
 	return 0;
+}
+
+struct glob glob_from(const struct glob *g, size_t first) {
+	struct glob part = {.names = g->names + first, .count = g->count - first, .fold = g->fold};
+
+	part.need = bits_needed(part.names, part.count);
+	return part;
 }
 
 /* ---- walking ---- */
@@ -433,6 +463,7 @@ glob_set glob_walk(const struct glob *g, const char *path) {
 void glob_path_split(struct glob_path *p, const char *path) {
 	p->count = 0;
 	p->deeper = false;
+	p->has = 0;
 	for (path += *path == '/'; *path != '\0'; path += *path == '/') {
 		const char *end = path;
 		while (*end != '\0' && *end != '/') {
@@ -440,10 +471,12 @@ void glob_path_split(struct glob_path *p, const char *path) {
 		}
 		if (p->count == GLOB_PATH_NAMES) {
 			p->deeper = true;
+			p->has = UINT64_MAX;
 			return;
 		}
 		p->names[p->count].at = path;
 		p->names[p->count++].len = (size_t)(end - path);
+		p->has |= bit_of(path, (size_t)(end - path));
 		path = end;
 	}
 }

@@ -37,7 +37,8 @@ struct glob_name {
 struct glob {
 	struct glob_name *names;
 	size_t count;
-	bool fold; /* ignore the case of ASCII letters */
+	bool fold;     /* ignore the case of ASCII letters */
+	uint64_t need; /* one bit for each literal name: no path without them all matches */
 };
 
 /* Whether the text has a special character. */
@@ -49,6 +50,9 @@ char *glob_escape(struct arena *a, const char *text);
 /* Parses a pattern without a leading slash; trailing slashes are ignored.  Fails with
  * ERR_USAGE for an empty pattern, an open class, a brace, or "**" within a name. */
 int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, struct err *e);
+
+/* The part of a pattern from one of its names on. */
+struct glob glob_from(const struct glob *g, size_t first);
 
 typedef uint64_t glob_set;
 
@@ -69,10 +73,16 @@ struct glob_path {
 		size_t len;
 	} names[GLOB_PATH_NAMES];
 	size_t count;
-	bool deeper; /* the path has more names than fit */
+	bool deeper;  /* the path has more names than fit */
+	uint64_t has; /* the bits of its names; all if it is deeper */
 };
 
 void glob_path_split(struct glob_path *p, const char *path);
+
+/* False for most patterns that do not match, by the bits of the names alone. */
+static inline bool glob_may_match(const struct glob *g, const struct glob_path *p) {
+	return (g->need & ~p->has) == 0;
+}
 
 /* Whether the pattern matches the path after its first `skip` names, or a directory above
  * it.  Not for a path with `deeper` set. */

@@ -31,6 +31,7 @@ struct invocation {
 	enum tty_choice tty;
 	bool help, json, verbose, pass_stdin, for_write, force, all, yes, dry_run, snapshot;
 	bool redact, sarif, staged, list_kinds;
+	bool mcp;
 	bool replay;
 	bool ask;
 	const char *ask_fd; /* --ask-fd, or NULL */
@@ -46,10 +47,15 @@ struct invocation {
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
 	bool serial;
-	char **argv;  /* the whole command line, for hand_over.c */
-	char **words; /* the arguments that are no options: the command, or files */
+	bool policy_stream; /* --policy - or fd:N */
+	char **argv;        /* the whole command line, for hand_over.c */
+	char **words;       /* the arguments that are no options: the command, or files */
 	size_t nwords;
-	bool reported; /* the failure is on stdout as JSON, stderr needs no copy */
+	/* --timings: when the option was read */
+	bool timings;
+	int64_t timings_at;       /* CLOCK_MONOTONIC, ns */
+	int64_t timings_start_us; /* processor time of this process until then */
+	bool reported;            /* the failure is on stdout as JSON, stderr needs no copy */
 };
 
 /* Each returns the exit status, or -1 with *err filled. */
@@ -57,7 +63,7 @@ typedef int verb_fn(struct invocation *inv, struct corral_error *err);
 
 struct verb {
 	const char *name;     /* one word, or two: "policy show" */
-	unsigned takes;       /* the FOR_ bit of its options */
+	uint64_t takes;       /* the FOR_ bit of its options */
 	bool command;         /* the first argument that is no option begins a command */
 	const char *synopsis; /* after the name */
 	const char *summary;
@@ -72,7 +78,8 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_home_clean, verb_completion, verb_help, verb_profile_list, verb_profile_show,
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
-	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_mcp,
+	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
+	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp,
 	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
 	verb_session_create, verb_session_exec, verb_session_list, verb_session_show,
 	verb_session_stop, verb_session_activity, verb_session_token, verb_session_revoke;
@@ -121,6 +128,14 @@ void banner_begin(const struct invocation *inv, const char *const *argv);
 bool banner_end(const struct invocation *inv, const struct corral_result *result);
 /* Whether there is a live line between them. */
 bool banner_is_live(const struct invocation *inv);
+
+/* timings.c: --timings.  Reads the clocks; passes the steps until now to the library, in `own`;
+ * prints the list of a result on stderr. */
+#define TIMINGS_OWN 2
+void timings_begin(struct invocation *inv);
+void timings_request(const struct invocation *inv, struct corral_timing own[TIMINGS_OWN],
+		     struct corral_options *how);
+void timings_print(const struct corral_result *result);
 
 /* The command as an argv, or NULL in *ret when there is none; the caller frees the array. */
 int command_argv(const struct invocation *inv, const char ***ret, struct corral_error *err);

@@ -128,6 +128,7 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 			     const char *value, struct corral_error *err) {
 	(void)row;
 	(void)as;
+	inv->policy_stream = inv->policy_stream || streq(value, "-") || str_starts(value, "fd:");
 	return corral_policy_file(inv->policy, value, err);
 }
 
@@ -135,29 +136,18 @@ static int apply_policy_file(struct invocation *inv, const struct option_row *ro
 static int apply_flag(struct invocation *inv, const struct option_row *row, const char *as,
 		      const char *value, struct corral_error *err) {
 	bool *const flags[OPTION_ID_COUNT] = {
-		[OPTION_HELP] = &inv->help,
-		[OPTION_JSON] = &inv->json,
-		[OPTION_VERBOSE] = &inv->verbose,
-		[OPTION_STDIN] = &inv->pass_stdin,
-		[OPTION_FOR_WRITE] = &inv->for_write,
-		[OPTION_FORCE] = &inv->force,
-		[OPTION_EVERY] = &inv->all,
-		[OPTION_YES] = &inv->yes,
-		[OPTION_DRY_RUN] = &inv->dry_run,
-		[OPTION_REDACT] = &inv->redact,
-		[OPTION_SARIF] = &inv->sarif,
-		[OPTION_STAGED] = &inv->staged,
-		[OPTION_LIST_KINDS] = &inv->list_kinds,
-		[OPTION_SNAPSHOT] = &inv->snapshot,
-		[OPTION_AUDIT_FOLLOW] = &inv->follow,
-		[OPTION_FOR_EXEC] = &inv->for_exec,
-		[OPTION_AS_PATH] = &inv->as_path,
-		[OPTION_AS_HOST] = &inv->as_host,
-		[OPTION_AS_COMMAND] = &inv->as_command,
-		[OPTION_PROMPT] = &inv->prompt,
-		[OPTION_LAST_RUN] = &inv->last_run,
-		[OPTION_REPLAY] = &inv->replay,
-		[OPTION_ASK] = &inv->ask,
+		[OPTION_HELP] = &inv->help,           [OPTION_JSON] = &inv->json,
+		[OPTION_VERBOSE] = &inv->verbose,     [OPTION_STDIN] = &inv->pass_stdin,
+		[OPTION_FOR_WRITE] = &inv->for_write, [OPTION_FORCE] = &inv->force,
+		[OPTION_EVERY] = &inv->all,           [OPTION_YES] = &inv->yes,
+		[OPTION_DRY_RUN] = &inv->dry_run,     [OPTION_MCP] = &inv->mcp,
+		[OPTION_REDACT] = &inv->redact,       [OPTION_SARIF] = &inv->sarif,
+		[OPTION_STAGED] = &inv->staged,       [OPTION_LIST_KINDS] = &inv->list_kinds,
+		[OPTION_SNAPSHOT] = &inv->snapshot,   [OPTION_AUDIT_FOLLOW] = &inv->follow,
+		[OPTION_FOR_EXEC] = &inv->for_exec,   [OPTION_AS_PATH] = &inv->as_path,
+		[OPTION_AS_HOST] = &inv->as_host,     [OPTION_AS_COMMAND] = &inv->as_command,
+		[OPTION_PROMPT] = &inv->prompt,       [OPTION_LAST_RUN] = &inv->last_run,
+		[OPTION_REPLAY] = &inv->replay,       [OPTION_ASK] = &inv->ask,
 		[OPTION_SERIAL] = &inv->serial,
 	};
 	(void)as;
@@ -214,6 +204,17 @@ static int apply_no_config(struct invocation *inv, const struct option_row *row,
 	return 0;
 }
 
+/* Nothing else reads the clock before the library does, so a run without the option does not. */
+static int apply_timings(struct invocation *inv, const struct option_row *row, const char *as,
+			 const char *value, struct corral_error *err) {
+	(void)row;
+	(void)as;
+	(void)value;
+	(void)err;
+	timings_begin(inv);
+	return 0;
+}
+
 static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SETS_KEY] = apply_key,
 	[OPTION_HELP] = apply_flag,
@@ -230,6 +231,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EVERY] = apply_flag,
 	[OPTION_YES] = apply_flag,
 	[OPTION_DRY_RUN] = apply_flag,
+	[OPTION_MCP] = apply_flag,
 	[OPTION_SHELL] = apply_shell,
 	[OPTION_REDACT] = apply_flag,
 	[OPTION_SARIF] = apply_flag,
@@ -271,6 +273,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EXEC_TIME] = apply_text,
 	[OPTION_EXEC_DIR] = apply_text,
 	[OPTION_SERIAL] = apply_flag,
+	[OPTION_TIMINGS] = apply_timings,
 };
 
 /* Two verbs may have different options of the same name; the verb's own row is preferred. */

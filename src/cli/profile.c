@@ -13,6 +13,7 @@
 #include "data/profiles.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int print_buffer(struct buf *out, struct corral_error *err) {
 	int rc = buf_failed(out) ? memory_error(err) : print_text(out->data, err);
@@ -93,7 +94,11 @@ static void show_text(const struct profile *profile, struct buf *out) {
 		if (!streq(row->profile, profile->name)) {
 			continue;
 		}
-		if (is_list(row)) {
+		if (keys[row->key].type == TYPE_MAP) {
+			int n = (int)strcspn(row->value, "=");
+			buf_printf(out, "%s.%.*s = \"%s\"  # %s\n", keys[row->key].name, n,
+				   row->value, row->value + n + 1, row->reason);
+		} else if (is_list(row)) {
 			if (!continues(i)) {
 				buf_printf(out, "%s = [\n", keys[row->key].name);
 			}

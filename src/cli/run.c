@@ -327,6 +327,9 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 			   (long long)corral_result_duration_ms(result),
 			   corral_result_level(result));
 	}
+	if (inv->timings && !inv->json) {
+		timings_print(result);
+	}
 }
 
 #define STATUS_LOST 125
@@ -369,6 +372,7 @@ static int set_ask(const struct invocation *inv, struct corral_options *how,
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_timing own[TIMINGS_OWN];
 	struct corral_result *result = NULL;
 
 	corral_policy_for_person(inv->policy);
@@ -380,6 +384,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.terminal = terminal;
 	how.warn = print_warning;
 	how.live = banner_is_live(inv);
+	timings_request(inv, own, &how);
 	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return -1;
@@ -406,6 +411,7 @@ static int report_failure(struct invocation *inv, const struct corral_options *h
 static int run_tool_call(struct invocation *inv, const char *const *argv,
 			 struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_timing own[TIMINGS_OWN];
 	struct corral_result *result = NULL;
 	char id[CORRAL_ID_SIZE] = "", *failure = NULL;
 
@@ -413,6 +419,8 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
+	how.last = 1;
+	timings_request(inv, own, &how);
 	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
 		return report_failure(inv, &how, failure, err);

@@ -102,6 +102,7 @@ const struct option_row options[] = {
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL | FOR_MCP, .help = "the shell of -c, of `corral shell`, of mcp: an absolute path"},
 	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_SESSIONS | FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
+	{"timings", 0, NULL, .id = OPTION_TIMINGS, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "print the time of each step of the run on stderr, or with --json in its result"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK | FOR_WHY, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
 	{"exec", 0, NULL, .id = OPTION_FOR_EXEC, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "check execution instead of reading"},
 	{"path", 0, NULL, .id = OPTION_AS_PATH, .group = GROUP_RUN, .verbs = FOR_WHY, .help = "the argument is a path"},
@@ -117,8 +118,9 @@ const struct option_row options[] = {
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},
 	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN | FOR_SESSION_LIST, .help = "all of them: every pending change, or every private home"},
-	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_SECRET_EXPORT, .help = "do not ask for confirmation; needed without a terminal"},
-	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN, .help = "list what would be removed, and remove nothing"},
+	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_SECRET_EXPORT | FOR_AGENTS, .help = "do not ask for confirmation; needed without a terminal"},
+	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_AGENTS, .help = "print what would be done, and do nothing"},
+	{"mcp", 0, NULL, .id = OPTION_MCP, .group = GROUP_RUN, .verbs = FOR_AGENTS, .help = "the MCP server, also for an agent that has a hook"},
 	{"redact", 0, NULL, .id = OPTION_REDACT, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "stdin to stdout: replace each secret by [redacted:KIND]"},
 	{"staged", 0, NULL, .id = OPTION_STAGED, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "scan the files of the staged change of this git repository"},
 	{"sarif", 0, NULL, .id = OPTION_SARIF, .group = GROUP_RUN, .verbs = FOR_SCAN, .help = "findings on stdout as SARIF 2.1.0"},
@@ -152,7 +154,7 @@ const struct option_row options[] = {
 	{"token-lifetime", 0, "TIME", .id = OPTION_TOKEN_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "the token expires after TIME (default: 7d)"},
 	{"timeout", 't', "TIME", .id = OPTION_EXEC_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "kill the command after TIME, if the policy has no shorter one"},
 	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_SESSIONS | FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_POLICY_IMPORT | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_SESSIONS | FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_POLICY_IMPORT | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_AGENTS | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

@@ -22,6 +22,7 @@ enum option_id {
 	OPTION_EVERY, /* --all */
 	OPTION_YES,
 	OPTION_DRY_RUN,
+	OPTION_MCP,   /* --mcp */
 	OPTION_SHELL, /* --shell PATH */
 	OPTION_REDACT,
 	OPTION_SARIF,
@@ -47,6 +48,7 @@ enum option_id {
 	OPTION_REPLAY, /* --replay */
 	OPTION_ASK,    /* --ask, --ask-fd N */
 	OPTION_ASK_FD,
+	OPTION_TIMINGS,     /* --timings */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
 	OPTION_AUDIT_SESSION,
@@ -80,44 +82,51 @@ enum option_group {
 
 /* The verbs that take the option; no verb takes two options of one name.  FOR_PLAIN: verbs
  * without a policy. */
-enum {
-	FOR_RUN = 1,
-	FOR_SHELL = 2,
-	FOR_EXPLAIN = 4,
-	FOR_POLICY = 8,
-	FOR_TEST = 16,
-	FOR_ALL = 31 | 3 << 14 | 1 << 19,
-	FOR_ALL_CHECK = 159 | 3 << 14 | 3 << 18, /* and check, why */
-	FOR_PLAIN = 32,
-	FOR_STATUS = 64, /* a report; policy options only with --snapshot (cli/status.c) */
-	FOR_CHECK = 128, /* a policy; --write selects the check, it grants nothing */
-	FOR_DIFF = 256,  /* these three on pending changes */
-	FOR_APPLY = 512,
-	FOR_DISCARD = 1024,
-	FOR_LIST = 2048, /* ps, home list: a report */
-	FOR_CLEAN = 4096,
-	FOR_SCAN = 8192,
-	FOR_MCP = 1 << 14,
-	FOR_SESSION_CREATE = 1 << 15, /* a policy */
-	FOR_SESSION_EXEC = 1 << 16,
-	FOR_SESSION_LIST = 1 << 17,
-	FOR_WHY = 1 << 18, /* as check: --write selects the question */
-	FOR_LEARN = 1 << 19,
-	FOR_SECRET_SET = 1 << 20, /* the verbs of the vault */
-	FOR_SECRET_LIST = 1 << 21,
-	FOR_SECRET_RM = 1 << 22,
-	FOR_SECRET_IMPORT = 1 << 23,
-	FOR_SECRET_REKEY = 1 << 24,
-	FOR_SECRET_EXPORT = 1 << 25,
-	FOR_SECRETS = 63 << 20, /* all six */
-	FOR_POLICY_IMPORT = 1 << 26,
-	FOR_AUDIT_LIST = 1 << 27,
-	FOR_AUDIT_TAIL = 1 << 28,
-	FOR_AUDIT_EXPORT = 1 << 29,
-	FOR_AUDIT = 7 << 27, /* the verbs with filters */
-	FOR_SESSION_ACTIVITY = 1 << 30,
-	FOR_SESSIONS = 7 << 15 | 1 << 30,
-};
+#define FOR_VERB(n) (UINT64_C(1) << (n))
+#define FOR_RUN FOR_VERB(0)
+#define FOR_SHELL FOR_VERB(1)
+#define FOR_EXPLAIN FOR_VERB(2)
+#define FOR_POLICY FOR_VERB(3)
+#define FOR_TEST FOR_VERB(4)
+#define FOR_PLAIN FOR_VERB(5)
+#define FOR_STATUS FOR_VERB(6) /* a report; policy options only with --snapshot (cli/status.c) */
+#define FOR_CHECK FOR_VERB(7)  /* a policy; --write selects the check, it grants nothing */
+#define FOR_DIFF FOR_VERB(8)   /* these three on pending changes */
+#define FOR_APPLY FOR_VERB(9)
+#define FOR_DISCARD FOR_VERB(10)
+#define FOR_LIST FOR_VERB(11) /* ps, home list: a report */
+#define FOR_CLEAN FOR_VERB(12)
+#define FOR_SCAN FOR_VERB(13)
+#define FOR_MCP FOR_VERB(14)
+#define FOR_SESSION_CREATE FOR_VERB(15) /* a policy */
+#define FOR_SESSION_EXEC FOR_VERB(16)
+#define FOR_SESSION_LIST FOR_VERB(17)
+#define FOR_WHY FOR_VERB(18) /* as check: --write selects the question */
+#define FOR_LEARN FOR_VERB(19)
+#define FOR_SECRET_SET FOR_VERB(20) /* the verbs of the vault */
+#define FOR_SECRET_LIST FOR_VERB(21)
+#define FOR_SECRET_RM FOR_VERB(22)
+#define FOR_SECRET_IMPORT FOR_VERB(23)
+#define FOR_SECRET_REKEY FOR_VERB(24)
+#define FOR_SECRET_EXPORT FOR_VERB(25)
+#define FOR_POLICY_IMPORT FOR_VERB(26)
+#define FOR_AUDIT_LIST FOR_VERB(27) /* the verbs with filters */
+#define FOR_AUDIT_TAIL FOR_VERB(28)
+#define FOR_AUDIT_EXPORT FOR_VERB(29)
+#define FOR_SESSION_ACTIVITY FOR_VERB(30)
+#define FOR_AGENTS FOR_VERB(31) /* agents install, uninstall */
+
+/* Verbs that plan a run, and those that also check or explain one. */
+#define FOR_ALL                                                                                    \
+	(FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_MCP | FOR_LEARN |         \
+	 FOR_SESSION_CREATE)
+#define FOR_ALL_CHECK (FOR_ALL | FOR_CHECK | FOR_WHY)
+#define FOR_SECRETS                                                                                \
+	(FOR_SECRET_SET | FOR_SECRET_LIST | FOR_SECRET_RM | FOR_SECRET_IMPORT | FOR_SECRET_REKEY | \
+	 FOR_SECRET_EXPORT)
+#define FOR_SESSIONS                                                                               \
+	(FOR_SESSION_CREATE | FOR_SESSION_EXEC | FOR_SESSION_LIST | FOR_SESSION_ACTIVITY)
+#define FOR_AUDIT (FOR_AUDIT_LIST | FOR_AUDIT_TAIL | FOR_AUDIT_EXPORT)
 
 struct option_row {
 	const char *name; /* without the dashes; NULL when there is only the letter */
@@ -130,7 +139,7 @@ struct option_row {
 	bool commas;                /* the argument is a list with commas between */
 	const char *const *choices; /* of options that set no key; NULL-terminated */
 	enum option_group group;
-	unsigned verbs;
+	uint64_t verbs;
 	const char *help;
 };
 

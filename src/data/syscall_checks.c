@@ -169,6 +169,10 @@ static const struct syscall_refusal refusals_watch_openat[] = {
 	WHEN_BOTH(FROM_CWD, ANY_BIT(2, NONBLOCK), ASK_BROKER, "a file by its name"),
 };
 
+static const struct syscall_refusal refusals_chdir[] = {
+	WHEN(NONE_OF(1, ALL_BITS, SYSCALL_FIRST_EXEC), ASK_BROKER, "a directory by its name"),
+};
+
 static const struct syscall_refusal refusals_execve[] = {
 	WHEN(NONE_OF(3, ALL_BITS, SYSCALL_FIRST_EXEC), ASK_BROKER, "a program of the command"),
 };
@@ -377,6 +381,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_CHANGE_MEMORY_OPENAT_ARM] = CHECK_ROWS_AND(refusals_read_memory_openat_arm, CHECK_CHANGE_OPENAT),
 	[CHECK_CHANGE_OPEN] = CHECK_ROWS(refusals_change_open),
 	[CHECK_CHANGE_OPENAT] = CHECK_ROWS(refusals_change_openat),
+	[CHECK_CHDIR] = CHECK_ROWS(refusals_chdir),
 	[CHECK_DUMPABLE] = CHECK_ROWS_AND(refusals_dumpable, CHECK_PRCTL),
 	[CHECK_EXECVE] = CHECK_ROWS(refusals_execve),
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),

@@ -224,7 +224,7 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 const struct shared_rule shared_rules[] = {
 	IN(TRAIT_WATCH, ASK(FILES, access, "a hidden file is recorded as a denial; no check")),
 	IN(TRAIT_SOCKETS, ASK(SOCKETS, bind, "a socket file is a file that path rules cover; the socket may belong to another network namespace; and without a namespace an address other than the loopback is open to the host's networks")),
-	IN(TRAIT_WATCH, ASK(FILES, chdir, "as access")),
+	IN(TRAIT_WATCH, EXAMINE(FILES, chdir, CHDIR, "as access")),
 	IN(MARKS, EXAMINE(MARKS, chmod, ASK_MODE_SECOND, "Landlock does not check changes of metadata: modes, owners, times, attributes")),
 	IN(MARKS, ASK(MARKS, chown, "as chmod")),
 	IN(TRAIT_SOCKETS, ASK(SOCKETS, connect, "a socket file of the host, an address outside, or a socket of another network namespace; the gate decides about addresses outside")),

@@ -121,6 +121,7 @@ enum syscall_check_id {
 	CHECK_CHANGE_MEMORY_OPENAT_ARM,
 	CHECK_CHANGE_OPEN,
 	CHECK_CHANGE_OPENAT,
+	CHECK_CHDIR,
 	CHECK_DUMPABLE,
 	CHECK_EXECVE,
 	CHECK_FAST_SECOND,
@@ -251,9 +252,10 @@ struct syscall_check {
 
 extern const struct syscall_check syscall_checks[CHECK_COUNT];
 
-/* The fourth argument, which the kernel ignores, of the execve(2) that starts the command: the
- * process shares the memory of the broker until then, and the broker cannot answer.  A command that
- * passes it too is not recorded (TRAIT_WATCH_EXEC); it is restricted all the same. */
+/* An argument after the last, which the kernel ignores, of the execve(2) that starts the command,
+ * and of the chdir(2) before it in a session: the process shares the memory of the broker or of the
+ * zygote until then, and the broker cannot answer.  A command that passes it too is not recorded
+ * (TRAIT_WATCH, TRAIT_WATCH_EXEC); it is restricted all the same. */
 #define SYSCALL_FIRST_EXEC 0x636f7272U
 
 #endif

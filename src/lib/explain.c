@@ -81,15 +81,19 @@ static void explain_text(const struct prepared *p, const char *const *argv, stru
 	policy_print(&p->policy, false, out);
 }
 
-static int give_explanation(const struct prepared *p, const char *const *argv,
-			    enum corral_format format, char **text, struct err *e) {
+static int give_explanation(struct prepared *p, const char *const *argv, enum corral_format format,
+			    char **text, struct err *e) {
 	struct buf out;
-
+	const char *const *shown =
+		argv == NULL ? NULL : (const char *const *)agent_argv(&p->arena, &p->policy, argv);
+	if (argv != NULL && shown == NULL) {
+		return err_memory(e, "library");
+	}
 	buf_init(&out);
 	if (format == CORRAL_PROMPT) {
 		plan_prompt(&p->plan, &p->policy, &out);
 	} else {
-		(format == CORRAL_JSON ? explain_json : explain_text)(p, argv, &out);
+		(format == CORRAL_JSON ? explain_json : explain_text)(p, shown, &out);
 	}
 	return lib_give(&out, text, e);
 }

@@ -100,6 +100,9 @@ struct prepared {
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
 	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
+	struct timings *timings;         /* stamps of the run; NULL: not wanted */
+	const struct corral_timing *earlier; /* the caller's steps before it */
+	size_t nearlier;
 };
 
 struct stray {
@@ -161,6 +164,12 @@ struct strays {
 /* Whether the log has the record of a run. */
 enum audit_state { AUDIT_OFF, AUDIT_WRITTEN, AUDIT_FAILED };
 
+/* One step of a run that was timed. */
+struct result_timing {
+	char step[48];
+	int64_t us;
+};
+
 struct corral_result {
 	struct arena arena; /* owns the strings of enforcement and strays */
 	struct strays strays;
@@ -168,6 +177,8 @@ struct corral_result {
 	struct identity_report identity;
 	struct outcome outcome;
 	struct leak_log args_leaks;
+	struct result_timing *timings; /* in the arena; NULL: not wanted */
+	size_t ntimings;
 	bool cow;            /* changes were kept apart */
 	char cow_id[16];     /* "" when there were none */
 	int64_t cow_changes; /* -1: they could not be counted */
@@ -274,6 +285,10 @@ int command_check(struct prepared *p, const char *const *argv, struct err *e);
 void command_propose(const struct corral_policy *policy, const char *const *argv,
 		     struct prepared *p);
 
+/* agent_flags.c: a copy of argv; in a run with the profile of an agent, whose command argv starts,
+ * with the agent's own flags.  NULL out of memory. */
+char **agent_argv(struct arena *a, const struct policy *policy, const char *const *argv);
+
 /* Removes all pending changes of the self-test's own state directory. */
 void pending_remove_all(const char *state_dir);
 
@@ -288,6 +303,15 @@ const char *prepare_trust_file(struct arena *a, const struct host *host);
 /* A result with a copy of the plan's guarantees and limits, still without an outcome; NULL out
  * of memory. */
 struct corral_result *result_new(const struct prepared *p);
+
+/* result_timings.c: maps the stamps if the options want them; unmaps them. */
+int result_timings_begin(struct prepared *p, const struct corral_options *o, struct err *e);
+void result_timings_done(struct prepared *p);
+/* Allocates the list of a result; fills it at the end of the run. */
+int result_timings_make(const struct prepared *p, struct corral_result *r);
+void result_timings_take(struct prepared *p, struct corral_result *r);
+/* The member "timings"; null when r is NULL or has none. */
+void result_timings_emit(struct emit *j, const struct corral_result *r);
 
 /* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);

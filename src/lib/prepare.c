@@ -15,6 +15,7 @@
 #include "data/remedies.h"
 #include "linux/userns_cache.h"
 #include "linux/probe.h"
+#include "linux/timings.h"
 #include "plan/limits.h"
 
 #include <limits.h>
@@ -159,8 +160,11 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 	if (probe_host(&p->arena, &p->host, e) != 0) {
 		return -1;
 	}
+	timings_stamp(p->timings, STEP_PROBE);
 	struct purpose purpose = {.to_run = to_run};
-	return resolve_for(policy, &purpose, p, e);
+	int rc = resolve_for(policy, &purpose, p, e);
+	timings_stamp(p->timings, STEP_POLICY);
+	return rc;
 }
 
 /* ---- the plan ---- */
@@ -273,6 +277,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	if (make_plan(p, e) != 0 && replan_refused(p, e) != 0) {
 		return -1;
 	}
+	timings_stamp(p->timings, STEP_PLAN);
 	return to_run ? 0 : prepared_rehearse(p, e);
 }
 
@@ -367,7 +372,9 @@ int prepared_replan(struct prepared *p, struct err *e) {
 			return err_memory(e, "library");
 		}
 		fallbacks[i].give_up(p, why);
-		return make_plan(p, e);
+		int rc = make_plan(p, e);
+		timings_retry(p->timings);
+		return rc;
 	}
 	return -1;
 }

@@ -77,7 +77,8 @@ struct corral_result *result_new(const struct prepared *p) {
 		}
 	}
 	const struct identity_report identity = identity_of(p);
-	if (copy_notes(&r->arena, &p->plan, &r->enforcement) != 0 ||
+	if (result_timings_make(p, r) != 0 ||
+	    copy_notes(&r->arena, &p->plan, &r->enforcement) != 0 ||
 	    identity_copy(&r->arena, &identity, &r->identity) != 0) {
 		corral_result_free(r);
 		return NULL;
@@ -465,6 +466,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_strays(&j, result);
 	put_usage(&j, &result->outcome.usage);
 	emit_bool(&j, "audited", result->audit == AUDIT_WRITTEN);
+	result_timings_emit(&j, result);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
 }
@@ -521,6 +523,7 @@ int result_failure_json(const struct corral_error *failure, const char *id,
 	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
 	emit_bool(&j, "audited", false);
+	result_timings_emit(&j, NULL);
 	put_error(&j, failure);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e);

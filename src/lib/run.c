@@ -11,6 +11,7 @@
 #include "lib/ask.h"
 #include "lib/leaks.h"
 #include "lib/sized.h"
+#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +75,14 @@ static int check_options(const struct corral_options *o, bool capture, struct er
 	if (o->ask == CORRAL_ASK_FD && check_fd(o->ask_fd, "ask_fd", e) != 0) {
 		return -1;
 	}
+	if (o->cancel_fd != 0 && check_fd(o->cancel_fd, "cancel_fd", e) != 0) {
+		return -1;
+	}
+	if ((o->cancel_fd != 0 || o->output != NULL) && !capture) {
+		return err_set(
+			e, ERR_USAGE, "library",
+			"corral_spawn does not support cancel_fd and output; use corral_run");
+	}
 	if (o->terminal && !capture) {
 		return err_set(e, ERR_USAGE, "library",
 			       "corral_spawn does not support a terminal; use corral_run");
@@ -119,25 +128,10 @@ static void give_failure(const struct corral_options *o, const struct corral_pol
 	}
 }
 
-/* argv of the caller is const, that of execve() is not: the run gets copies. */
-static char **copy_argv(struct arena *a, const char *const *argv) {
-	size_t n = 0;
-	while (argv[n] != NULL) {
-		n++;
-	}
-	char **copy = arena_array(a, n + 1, sizeof *copy);
-	for (size_t i = 0; copy != NULL && i < n; i++) {
-		copy[i] = arena_strdup(a, argv[i]);
-		if (copy[i] == NULL) {
-			return NULL;
-		}
-	}
-	return copy;
-}
-
 static int request_init(struct prepared *p, const char *const *argv, const struct corral_options *o,
 			struct run_request *ret, struct err *e) {
-	char **words = copy_argv(&p->arena, argv);
+	/* argv of the caller is const, that of execve() is not: the run gets copies. */
+	char **words = agent_argv(&p->arena, &p->policy, argv);
 	if (words == NULL) {
 		return err_memory(e, "library");
 	}
@@ -147,6 +141,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.host = &p->host,
 		.argv = words,
 		.secrets = p->secrets.memory == NULL ? NULL : &p->secrets,
+		.timings = p->timings,
 		.in = o->in,
 		.out = o->out,
 		.err = o->err,
@@ -154,6 +149,8 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.nmore_fds = o->nfds,
 		.terminal = o->terminal != 0,
 		.forward = o->forward != 0,
+		.cancel = o->cancel_fd,
+		.watch = {o->output, o->output_arg},
 		.last = o->last != 0 && o->ask == CORRAL_ASK_NO,
 		.live = o->live != 0 && isatty(o->err) && (o->terminal != 0 || !isatty(o->in)),
 	};
@@ -169,6 +166,7 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 	if (keeping_begin(p, &k, request, e) != 0) {
 		return -1;
 	}
+	timings_stamp(p->timings, STEP_RECORDS);
 	int rc = run_command(&p->arena, request, &result->outcome, e);
 	keeping_end(&k, result, rc == 0 ? NULL : e);
 	return rc;
@@ -198,6 +196,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 	result_complete(result);
 	result->args_leaks = p->args_leaks;
 	p->args_leaks = (struct leak_log){0};
+	result_timings_take(p, result);
 	*ret = result;
 	return 0;
 }
@@ -207,6 +206,7 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 			struct asking *ask, struct corral_result **ret, struct err *e) {
 	int rc;
 
+	timings_stamp(p->timings, STEP_CHECK);
 	while ((rc = ask_check_plan(ask, e)) == 0 &&
 	       (rc = run_once(p, argv, o, ask_request_of(ask), ret, e)) != 0) {
 		if (prepared_replan(p, e) != 0) {
@@ -214,6 +214,13 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 		}
 	}
 	return rc;
+}
+
+static void release(struct prepared *p) {
+	leak_log_done(&p->args_leaks);
+	secrets_free(&p->secrets);
+	result_timings_done(p);
+	arena_done(&p->arena);
 }
 
 int corral_run(const struct corral_policy *policy, const char *const *argv,
@@ -230,7 +237,7 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 		return -1;
 	}
 	if (check_argv(argv, &e) == 0 && take_options(options, true, &o, &e) == 0 &&
-	    ask_setup(&ask, policy, &p, &o, &e) == 0) {
+	    result_timings_begin(&p, &o, &e) == 0 && ask_setup(&ask, policy, &p, &o, &e) == 0) {
 		give_no_failure(&o);
 		p.shell = command_runs_string(argv) ? argv[0] : NULL;
 		rc = prepared_plan(policy, true, &p, &e) != 0 || command_check(&p, argv, &e) != 0 ||
@@ -250,18 +257,14 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	}
 	give_id(&o, &p);
 	ask_teardown(&ask);
-	leak_log_done(&p.args_leaks);
-	secrets_free(&p.secrets);
-	arena_done(&p.arena);
+	release(&p);
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
 /* Frees the process, except its child. */
 static void process_release(struct corral_process *process) {
 	corral_result_free(process->result);
-	leak_log_done(&process->prepared.args_leaks);
-	secrets_free(&process->prepared.secrets);
-	arena_done(&process->prepared.arena);
+	release(&process->prepared);
 	free(process);
 }
 
@@ -271,6 +274,7 @@ static int start_and_keep(struct corral_process *process, struct run_request *re
 	if (keeping_begin(p, &process->keeping, request, e) != 0) {
 		return -1;
 	}
+	timings_stamp(p->timings, STEP_RECORDS);
 	if (run_start(&p->arena, request, &process->running, e) == 0) {
 		return 0;
 	}
@@ -323,13 +327,15 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	process->prepared.shell = command_runs_string(argv) ? argv[0] : NULL;
 	process->prepared.streams_inherited = true;
 	process->prepared.secrets_use = SECRETS_GIVEN;
-	if (prepared_plan(policy, true, &process->prepared, e) != 0 ||
+	if (result_timings_begin(&process->prepared, o, e) != 0 ||
+	    prepared_plan(policy, true, &process->prepared, e) != 0 ||
 	    check_scan(&process->prepared.plan, e) != 0 ||
 	    command_check(&process->prepared, argv, e) != 0 ||
 	    leaks_check_command(&process->prepared, argv, &process->prepared.args_leaks, e) != 0) {
 		return -1;
 	}
 	audit_redact(&process->prepared, argv);
+	timings_stamp(process->prepared.timings, STEP_CHECK);
 	return start_prepared(process, argv, o, e);
 }
 
@@ -399,6 +405,7 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 		result_complete(process->result);
 		process->result->args_leaks = process->prepared.args_leaks;
 		process->prepared.args_leaks = (struct leak_log){0};
+		result_timings_take(&process->prepared, process->result);
 		*result = process->result;
 		process->result = NULL;
 	}

@@ -181,7 +181,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.idle_ms = lower(o->idle_timeout_ms, p->plan.idle_ms),
 		.output_bytes = lower(o->output_bytes, p->plan.output_bytes),
 		.leaks = &s->source,
-		.cancel = o->cancel_fd,
+		.key = o->key,
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);
@@ -344,7 +344,6 @@ static int start(struct corral_exec *x, const char *const *argv,
 	if (x->argv == NULL || request_of(s, p, argv, o, &c) != 0) {
 		return err_memory(e, "library");
 	}
-	c.shared = true;
 	x->result = result_new(p);
 	if (x->result == NULL) {
 		return err_memory(e, "library");
@@ -402,6 +401,10 @@ int corral_exec_signal(const struct corral_exec *exec, int signal) {
 		return -1;
 	}
 	return session_signal(&exec->engine, signal);
+}
+
+int corral_session_kill(struct corral_session *session, uint64_t key) {
+	return session == NULL ? 0 : (int)session_kill_key(&session->engine, key);
 }
 
 void corral_exec_kill(struct corral_exec *exec) {

@@ -20,7 +20,7 @@
 			       sizeof(struct type),                                                \
 		       #type " ends with padding")
 
-ENDS_WITH(corral_options, reserved);
+ENDS_WITH(corral_options, nearlier);
 ENDS_WITH(corral_url_options, reserved);
 ENDS_WITH(corral_cow_options, reserved);
 ENDS_WITH(corral_home_options, dry_run);
@@ -30,7 +30,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 ENDS_WITH(corral_audit_options, form);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
-ENDS_WITH(corral_exec_options, reserved);
+ENDS_WITH(corral_exec_options, failure);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }

@@ -27,6 +27,7 @@
 #include "linux/reaper.h"
 #include "linux/sched_slice.h"
 #include "linux/secrets.h"
+#include "linux/timings.h"
 #include "linux/warden.h"
 #include "linux/warm.h"
 
@@ -37,6 +38,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -122,8 +124,9 @@ static void choose_session(const struct kit *k) {
 	(void)ioctl(0, TIOCSPGRP, &self); /* without it the command runs in the background */
 }
 
-/* A session has a zygote in the place of the command.  This process has the filter, whose listener
- * pid 1 has now; it ends, and with it the shared table of descriptors. */
+/* A session has a zygote in the place of the command.  This process has entered every layer (Z1)
+ * and pid 1 has the listener of its filter; it ends, and with it the shared table of descriptors.
+ */
 static _Noreturn void start_zygote(struct kit *k) {
 	struct err e = {0};
 
@@ -147,6 +150,7 @@ static int command_main(void *arg) {
 	struct err e = {0};
 	sigset_t none;
 
+	timings_stamp(k->timings, STEP_FORK);
 	choose_session(k);
 	if (k->warm == NULL) { /* zygote and leaders handle no signal */
 		sigemptyset(&none);
@@ -154,10 +158,14 @@ static int command_main(void *arg) {
 		(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
 	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (layers[i]->start != NULL && layers[i]->start(k, &e) != 0) {
+		if (layers[i]->start == NULL) {
+			continue;
+		}
+		if (layers[i]->start(k, &e) != 0) {
 			k->start_failed = true;
 			init_fail(k, &e);
 		}
+		timings_stamp(k->timings, STEP_START + i);
 	}
 	if (k->rehearse) {
 		_exit(0);
@@ -250,20 +258,47 @@ static void deadline_passed(struct init *in) {
 	reaper_signal(&in->reaper, SIGKILL);
 }
 
+static int64_t microseconds(struct timeval t) {
+	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+/* Every other process of the run has ended and was reaped. */
+static void count_usage(struct run_state *s) {
+	static const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+	int64_t cpu = 0, rss = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		struct rusage u;
+		if (getrusage(of[i], &u) != 0) {
+			return; /* not counted: the supervisor reaps this process instead */
+		}
+		cpu += microseconds(u.ru_utime) + microseconds(u.ru_stime);
+		rss = u.ru_maxrss > rss ? u.ru_maxrss : rss;
+	}
+	s->cpu_us = cpu;
+	s->max_rss_kb = rss;
+	s->counted = 1;
+}
+
 /* The command has ended: kills its descendants before reporting it, so that no process of
  * the run is alive when the supervisor reads the report (E6). */
 static _Noreturn void report_exit(struct init *in, int status) {
 	struct run_state *run_state = in->kit->run_state;
 
+	timings_stamp(in->kit->timings, STEP_COMMAND);
 	run_state->status = status;
 	run_state->ended = 1;
 	reaper_end(&in->reaper);
+	if (in->kit->count_usage) {
+		count_usage(run_state);
+	}
 	run_state->finished = 1;
+	timings_stamp(in->kit->timings, STEP_END);
 	send_report(in, REPORT_EXIT, status);
 	_exit(0);
 }
 
-/* The supervisor or the warden is gone.  With pid 1 the kernel kills everything; the guard
+/* The supervisor or the warden is gone (E6, Z7).  With pid 1 the kernel kills everything; the guard
  * kills it here.  The wardens remove the run's directory. */
 static _Noreturn void kill_all_and_exit(struct init *in) {
 	reaper_end(&in->reaper);
@@ -272,7 +307,7 @@ static _Noreturn void kill_all_and_exit(struct init *in) {
 
 /* A child of a session's pid 1.  The commands cannot be served without the zygote, nor told apart
  * without their leaders: when one was killed the session ends, and when one was stopped it goes on
- * (W6). */
+ * (Z6). */
 static void reap_of_session(struct init *in, pid_t pid, int status) {
 	struct warm_state *w = in->kit->warm;
 
@@ -516,9 +551,11 @@ static void start_command(struct init *in) {
 
 	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
 	 * or has failed and sent REPORT_ERROR. */
+	timings_stamp(k->timings, STEP_SERVER);
 	int shared = k->plan->broker ? CLONE_FILES : 0; /* so that we get its seccomp listener */
 	in->command = clone(command_main, stack + sizeof stack,
 			    CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
+	timings_stamp(k->timings, STEP_EXECVE);
 	if (in->command < 0) {
 		err_sys(&e, "init", "cannot start the command's process");
 		init_fail(k, &e);

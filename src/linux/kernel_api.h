@@ -86,10 +86,16 @@ static inline int sys_statx(int dir, const char *path, int flags, unsigned mask,
 	return (int)syscall(SYS_statx, dir, path, flags, mask, ret);
 }
 
+/* openat2(2); the mode is for O_CREAT.  The kernel returns EINVAL for flags that open(2) ignores.
+ */
+static inline int sys_openat2_how(int dir, const char *path, struct open_how how) {
+	how.flags |= O_CLOEXEC;
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
 /* openat2(2), with RESOLVE_* flags. */
 static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve) {
-	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = resolve};
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	return sys_openat2_how(dir, path, (struct open_how){.flags = flags, .resolve = resolve});
 }
 
 static inline long sys_clone3(struct clone_args *args) {

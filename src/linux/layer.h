@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 struct run_state;
+struct timings;
 struct journal;
 struct wire_peers;
 struct secrets;
@@ -34,6 +35,7 @@ struct kit {
 
 	/* wardens */
 	struct run_state *run_state; /* shared with the parent */
+	struct timings *timings;     /* likewise; NULL: not wanted */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
@@ -95,6 +97,7 @@ struct kit {
 	struct warm_state *warm;    /* a session: a zygote instead of the command; NULL: none */
 	volatile pid_t zygote;      /* set by the process that clones it */
 	bool rehearse;              /* do not execve the command */
+	bool count_usage;           /* pid 1 or the guard records the usage in run_state */
 	bool attended;              /* the supervisor answers REPORT_PEER */
 	bool killable;              /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is set */
 	bool report_start;          /* send REPORT_STARTED at once */

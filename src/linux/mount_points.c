@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates and removes the mount points for grants in the private home.
+/* Creates and removes the mount points for grants in the private home; without namespaces, symlinks
+ * in their place.
  *
  * Theory.  A grant in HOME (--read ~/data.csv) is mounted on a file of the private home, which
  * later runs without the grant would find there, empty.  So a mount point is removed when the
  * last run that uses the home has ended, or when the next run starts after that one was killed.
  *
+ * Without namespaces nothing is mounted, and HOME is the private home itself.  There a symlink to
+ * the granted path makes the grant visible under the name that programs use (~/data.csv).
+ *
  * A mount point is created as a draft outside the home, its inode number and birth time are
  * recorded, and it is moved into the home with RENAME_NOREPLACE.  So a record never names a
  * file of a command, whenever the process is killed.
  *
- * Should:   remove the recorded mount points, if the inode is the same and still empty.
+ * Should:   remove the recorded mount points, if the inode is the same and still empty, or still
+ *           a symlink.
  * Must not: follow a symlink: the command controls the home's content.
  * Fails:    open: an empty file or directory stays in the private home; on a file system
  *           without birth times, all of them. */
@@ -96,8 +101,19 @@ static bool record(int dir, const struct birth *b, const char *path) {
 	return done;
 }
 
-static bool make_draft(int dir, const char *draft, bool is_file) {
-	if (!is_file) {
+/* What the last component of a path becomes. */
+struct point {
+	bool is_file;
+	const char *link; /* the target of a symlink; NULL: a mount point */
+};
+
+static const struct point directory = {false, NULL};
+
+static bool make_draft(int dir, const char *draft, struct point p) {
+	if (p.link != NULL) {
+		return symlinkat(p.link, dir, draft) == 0;
+	}
+	if (!p.is_file) {
 		return mkdirat(dir, draft, 0755) == 0;
 	}
 	auto_fd fd = openat(dir, draft, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -105,7 +121,7 @@ static bool make_draft(int dir, const char *draft, bool is_file) {
 }
 
 /* Creates path, relative to the home; its last component is missing in `parent`. */
-static bool make_point(int dir, int parent, const char *path, bool is_file) {
+static bool make_point(int dir, int parent, const char *path, struct point p) {
 	static _Atomic unsigned number;
 	const char *slash = strrchr(path, '/');
 	char draft[64];
@@ -113,7 +129,7 @@ static bool make_point(int dir, int parent, const char *path, bool is_file) {
 	struct birth b;
 
 	(void)snprintf(draft, sizeof draft, DRAFT "%d-%u", (int)getpid(), number++);
-	if (!make_draft(dir, draft, is_file)) {
+	if (!make_draft(dir, draft, p)) {
 		return false;
 	}
 	if (find_birth(dir, draft, &b, &x) && record(dir, &b, path) &&
@@ -121,12 +137,13 @@ static bool make_point(int dir, int parent, const char *path, bool is_file) {
 		    RENAME_NOREPLACE) == 0) {
 		return true;
 	}
-	(void)unlinkat(dir, draft, is_file ? 0 : AT_REMOVEDIR); /* or the sweep does it */
+	/* Or the sweep does it. */
+	(void)unlinkat(dir, draft, p.is_file || p.link != NULL ? 0 : AT_REMOVEDIR);
 	return false;
 }
 
 /* Creates the missing components one after the other. */
-static void make_path(int dir, const char *path, bool is_file) {
+static void make_path(int dir, const char *path, struct point p) {
 	char part[PATH_MAX];
 	for (size_t i = 1; i < sizeof part && path[i - 1] != '\0'; i++) {
 		const char *name;
@@ -143,7 +160,8 @@ static void make_path(int dir, const char *path, bool is_file) {
 		if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 			continue;
 		}
-		if (errno != ENOENT || !make_point(dir, parent, part, is_file && path[i] == '\0')) {
+		if (errno != ENOENT ||
+		    !make_point(dir, parent, part, path[i] == '\0' ? p : directory)) {
 			return;
 		}
 	}
@@ -151,18 +169,25 @@ static void make_path(int dir, const char *path, bool is_file) {
 
 /* Toolchains and the workspace are mounted in every run: their mount points stay. */
 static bool is_granted(const struct mount *m) {
-	return m->create && m->kind == MOUNT_BIND &&
+	return m->kind == MOUNT_BIND &&
 	       (streq(m->note, keys[KEY_FS_READ].name) || streq(m->note, keys[KEY_FS_WRITE].name) ||
 		streq(m->note, keys[KEY_NET_SOCKETS].name));
 }
 
+static bool is_beneath(const char *path, const char *home) {
+	return home != NULL && path_within(path, home) && !streq(path, home);
+}
+
 void mount_points_make(const struct plan *plan, int dir) {
-	size_t skip = strlen(plan->home_at) + 1;
-	for (size_t i = 0; !plan_lacks_namespaces(plan) && i < plan->nmounts; i++) {
+	bool links = plan_lacks_namespaces(plan);
+	/* Where the caller's home is, as programs name it. */
+	const char *home = links ? plan->home_own : plan->home_at;
+	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (is_granted(m) && path_within(m->target, plan->home_at) &&
-		    !streq(m->target, plan->home_at)) {
-			make_path(dir, m->target + skip, m->is_file);
+		struct point p = {m->is_file, links ? m->target : NULL};
+		if (is_granted(m) && is_beneath(m->target, home) &&
+		    (links ? !is_beneath(m->target, plan->home_at) : m->create)) {
+			make_path(dir, m->target + strlen(home) + 1, p);
 		}
 	}
 }
@@ -184,8 +209,8 @@ static void remove_point(int dir, const struct birth *made, const char *path) {
 	}
 	if (S_ISDIR(x.mode)) {
 		(void)unlinkat(parent, name, AT_REMOVEDIR); /* fails if it is not empty */
-	} else if (S_ISREG(x.mode) && x.size == 0) {
-		(void)unlinkat(parent, name, 0); /* on failure an empty file stays */
+	} else if (S_ISLNK(x.mode) || (S_ISREG(x.mode) && x.size == 0)) {
+		(void)unlinkat(parent, name, 0); /* on failure an empty file or a link stays */
 	}
 }
 

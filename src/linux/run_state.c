@@ -27,6 +27,9 @@ struct run_state_copy run_state_read(const struct run_state *f) {
 		copy.finished = f->finished != 0;
 		copy.timed_out = f->timed_out != 0;
 		copy.status = f->status;
+		copy.counted = f->counted != 0;
+		copy.cpu_us = f->cpu_us;
+		copy.max_rss_kb = f->max_rss_kb;
 		copy.overrun = (enum overrun)f->overrun;
 		copy.overrun_value = f->overrun_value;
 	}

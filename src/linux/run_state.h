@@ -27,14 +27,17 @@ struct run_state {
 	_Atomic uint32_t finished;  /* pid 1 or the guard has killed the command's descendants */
 	_Atomic uint32_t timed_out; /* the wall clock ended the command */
 	_Atomic int32_t status;
+	_Atomic uint32_t counted; /* cpu_us and max_rss_kb, of every process of the run */
+	_Atomic int64_t cpu_us, max_rss_kb;
 	_Atomic int64_t overrun_value; /* written before overrun */
 	_Atomic uint32_t overrun;      /* enum overrun: why a sampler killed the run */
 };
 
 /* A snapshot of it. */
 struct run_state_copy {
-	bool begun, ended, finished, timed_out;
+	bool begun, ended, finished, timed_out, counted;
 	int status;
+	int64_t cpu_us, max_rss_kb;
 	enum overrun overrun;
 	int64_t overrun_value;
 };

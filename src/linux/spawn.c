@@ -56,6 +56,7 @@
 #include "linux/layer.h"
 #include "linux/scratch.h"
 #include "linux/secrets.h"
+#include "linux/timings.h"
 #include "linux/warden.h"
 #include "linux/warm.h"
 
@@ -193,15 +194,23 @@ static void layers_done(struct kit *k) {
 static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
+	timings_stamp(k->timings, STEP_CLONE);
 	init_reset_signals();
-	if (plan_lacks_namespaces(k->plan) && warden_outer(k, &e) != 0) {
-		init_fail(k, &e);
+	timings_stamp(k->timings, STEP_SIGNALS);
+	if (plan_lacks_namespaces(k->plan)) {
+		if (warden_outer(k, &e) != 0) {
+			init_fail(k, &e);
+		}
+		timings_stamp(k->timings, STEP_WARDENS);
 	}
 	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (serves(layers[i], k) && layers[i]->enter != NULL &&
-		    layers[i]->enter(k, &e) != 0) {
+		if (!serves(layers[i], k) || layers[i]->enter == NULL) {
+			continue;
+		}
+		if (layers[i]->enter(k, &e) != 0) {
 			init_fail(k, &e); /* E1 */
 		}
+		timings_stamp(k->timings, STEP_ENTER + i);
 	}
 	init_run(k);
 }
@@ -250,6 +259,7 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
 	secrets_inherit(k->secrets, true);
+	timings_stamp(k->timings, STEP_PREPARE);
 	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
 	if (pid == 0) {
 		child_main(k);
@@ -338,7 +348,9 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
 	}
+	ret->timings = r->timings;
 	k->run_state = ret->run_state;
+	k->timings = r->timings;
 	k->journal = ret->journal;
 	k->warm = ret->warm;
 	k->follow = ret->follow != NULL || r->asks;
@@ -462,6 +474,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cols = r->cols,
 		.modes = r->modes,
 		.rehearse = r->rehearse,
+		.count_usage = r->count_usage,
 		.attended = r->attended,
 		.report_start = r->report_start,
 		.leave_below = leave_below(r->plan),
@@ -473,6 +486,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	struct child child = child_of(r->plan);
 	struct disk_growth *growth = NULL;
 
+	timings_stamp(r->timings, STEP_STREAMS);
 	if (prepare_command(&k, r, e) != 0 || prepare_descriptors(&k, r, e) != 0) {
 		return -1;
 	}

@@ -91,12 +91,14 @@ struct spawn_request {
 	const int *more_fds; /* become 3, 4, ... of the command */
 	size_t nmore_fds;
 	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
+	struct timings *timings;     /* stamps of the run; NULL: not wanted */
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
 	const struct termios *modes; /* of the pty; NULL: the defaults */
 	bool asks;                   /* the caller answers the questions of child.ask */
 	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
+	bool count_usage;  /* in the run state, for spawn_leave() */
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
 	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
@@ -115,6 +117,7 @@ struct child {
 	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
 	struct run_state *run_state;
+	struct timings *timings; /* the caller's; NULL: not wanted */
 	struct cgroup *cgroup;   /* NULL: none */
 	struct scope scope;      /* systemd's scope around the cgroup; SCOPE_NONE: none */
 	struct follow *follow;   /* remounts files that the host replaces; NULL: none */
@@ -161,9 +164,10 @@ struct usage {
 void spawn_finish(struct child *c, struct usage *ret);
 
 /* Like spawn_finish() without killing and waiting: for a caller that exits next, after
- * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The kernel needs a tenth of a
- * short command's time to tear the namespaces down. */
-void spawn_leave(struct child *c);
+ * REPORT_EXIT, when only pid 1 is left and it exits by itself.  The usage is the one that pid 1
+ * counted, if the request wanted it.  The kernel needs a tenth of a short command's time to tear
+ * the namespaces down. */
+void spawn_leave(struct child *c, struct usage *ret);
 
 /* Frees the memory that supervisor and child shared; for spawn.c and spawn_end.c. */
 void spawn_free_records(struct child *c);

@@ -15,6 +15,7 @@
 #include "linux/kernel_api.h"
 #include "linux/run_state.h"
 #include "linux/scratch.h"
+#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,13 +41,19 @@ static int64_t milliseconds(struct timeval t) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
-void spawn_leave(struct child *c) {
+void spawn_leave(struct child *c, struct usage *ret) {
+	ret->run_state = run_state_read(c->run_state);
+	if (ret->run_state.counted) {
+		ret->cpu_ms = ret->run_state.cpu_us / 1000;
+		ret->max_rss_kb = ret->run_state.max_rss_kb;
+	}
 	spawn_free_records(c);
 	drop_fd(&c->pidfd);
 	drop_fd(&c->ask);
 	drop_fd(&c->channel); /* end-of-file ends a pid 1 that has not exited yet */
 	gate_process_leave(&c->gate);
 	scratch_remove(c->run_dir);
+	timings_stamp(c->timings, STEP_FINISH);
 }
 
 /* poll(2) on one descriptor, continued after EINTR; false: timeout. */
@@ -181,6 +188,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	gate_process_end(&c->gate); /* after every process that can send data */
 	scratch_remove(c->run_dir); /* E7 */
+	timings_stamp(c->timings, STEP_FINISH);
 	*c = (struct child){.pidfd = -1,
 			    .channel = -1,
 			    .scope = SCOPE_NONE,

@@ -6,7 +6,7 @@
  * supervisor repeats the order until the leader has ended, and after some time lets the whole
  * session be stopped meanwhile: kill(-1, SIGSTOP) reaches a fork in progress too.
  *
- * Should:   signal the processes below one leader (W5).
+ * Should:   signal the processes below one leader (Z5).
  * Must not: signal a leader; keep the session stopped.
  * Fails:    open: an attempt that lists nothing signals nothing, and the supervisor repeats it. */
 #include "linux/warm.h"

@@ -26,17 +26,17 @@
  * leaders share.
  *
  * Invariants of sessions:
- *  W1  a command of a session has entered every layer that the command of a run has entered;
- *  W2  the zygote executes requests of the supervisor only: its socket is close-on-exec, and
+ *  Z1  a command of a session has entered every layer that the command of a run has entered;
+ *  Z2  the zygote executes requests of the supervisor only: its socket is close-on-exec, and
  *      neither zygote nor leader is dumpable, so no command can take it, trace them or read their
  *      memory;
- *  W3  a command starts with the descriptors that its request names, and no other;
- *  W4  the end that a result reports is the command's own: no process of the sandbox has its
+ *  Z3  a command starts with the descriptors that its request names, and no other;
+ *  Z4  the end that a result reports is the command's own: no process of the sandbox has its
  *      status socket but the leader;
- *  W5  a kill of one command's tree reaches all its processes, and no process of another command;
- *  W6  when zygote or leader are killed the session ends, and commands that were running are
+ *  Z5  a kill of one command's tree reaches all its processes, and no process of another command;
+ *  Z6  when zygote or leader are killed the session ends, and commands that were running are
  *      reported as lost;
- *  W7  no process of a session outlives its owner, its pid 1 or its guard. */
+ *  Z7  no process of a session outlives its owner, its pid 1 or its guard. */
 #ifndef CORRAL_LINUX_WARM_H
 #define CORRAL_LINUX_WARM_H
 

@@ -132,7 +132,7 @@ static void place_descriptors(struct place *p) {
 			command_failed(p, WARM_NO_DESCRIPTOR, r);
 		}
 	}
-	/* All others are close-on-exec, unless the request has less than three (W3). */
+	/* All others are close-on-exec, unless the request has less than three (Z3). */
 	long r = raw_call(SYS_close_range, (long)q->nfds, (long)~0U, 1L << 2 /* CLOEXEC */);
 	if (r != 0) {
 		command_failed(p, WARM_NO_DESCRIPTOR, r);
@@ -208,7 +208,7 @@ static int64_t microseconds(struct timeval t) {
 	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-/* Reaps the command and sends its end (W4). */
+/* Reaps the command and sends its end (Z4). */
 static void report_end(const struct place *p, int status_fd, pid_t pid) {
 	struct rusage used;
 	int status = 0;
@@ -357,7 +357,7 @@ static void close_all(const int *fds, size_t n) {
 
 /* The number of descriptors that come with a request. */
 static size_t expected(const struct warm_request *q) {
-	size_t null = (size_t)__builtin_popcount(q->null & 7);
+	size_t null = (q->null & 1) + (q->null >> 1 & 1) + (q->null >> 2 & 1);
 
 	return q->nfds >= 3 && q->nfds <= WARM_FDS_MAX ? 1 + q->in_memory + q->nfds - null : 0;
 }
@@ -451,7 +451,7 @@ static _Noreturn void zygote_run(struct zygote *z) {
 }
 
 /* The socket above the numbers that commands get, close-on-exec, and nothing else but the three
- * streams, which are /dev/null (W2, W3).  The memory is that of pid 1, which is not dumpable. */
+ * streams, which are /dev/null (Z2, Z3).  The memory is that of pid 1, which is not dumpable. */
 static bool settle(struct zygote *z, int fd) {
 	z->requests = (int)raw_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
 	return z->requests >= 0 && raw_call(SYS_close_range, 3, z->requests - 1, 0) == 0 &&

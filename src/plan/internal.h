@@ -260,10 +260,16 @@ struct tree_top {
 	struct name_filter names;
 };
 
-/* Lists the trees of rules.anchors, by their index; NULL: look each name up. */
-const struct tree_top *tree_top_list(struct builder *b);
-/* Whether a list shows that the tree at the anchor has no such name. */
-bool tree_top_lacks(const struct builder *b, const struct tree_top *tops, const char *anchor,
+struct tree_tops {
+	struct tree_top *list; /* by the index of rules.anchors; NULL: look each name up */
+	size_t next;           /* the index after that of the last question */
+};
+
+/* Lists the trees of rules.anchors. */
+struct tree_tops tree_top_list(struct builder *b);
+/* Whether a list shows that the tree at the anchor has no such name.  Fast for rules in the order
+ * of the anchors, as a pattern without a leading slash has them. */
+bool tree_top_lacks(const struct builder *b, struct tree_tops *tops, const char *anchor,
 		    const struct glob_name *name);
 
 /* Protects one path, whether it exists or not. */
@@ -319,6 +325,7 @@ int view_build(struct builder *b, struct err *e);
 bool view_led_astray(struct builder *b, const char *path, const char *full);
 int toolchains_show(struct builder *b, struct err *e);
 int masks_build(struct builder *b, struct err *e);
+int hard_links_check(const struct builder *b, struct err *e);
 /* environment.c: adds "NAME=VALUE", or replaces the value of NAME. */
 void plan_set_entry(struct builder *b, const char *entry);
 

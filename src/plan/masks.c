@@ -19,7 +19,6 @@
 #include "base/str.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 /* ---- collecting ---- */
 
@@ -68,40 +67,45 @@ void masks_hide_if_shown(struct builder *b, const char *path, const char *note) 
 	}
 }
 
-/* With a private home, only these trees can show files of the caller's home. */
-static bool home_is_shown(const struct builder *b) {
-	const char *home = b->h->home;
-	for (size_t i = 0; home != NULL && i < b->nrequests; i++) {
-		const struct mount_request *w = &b->requests[i];
-		if (mount_request_is_tree(w) &&
-		    (path_within(w->m.source, home) || path_within(home, w->m.source))) {
-			return true;
-		}
-	}
-	return false;
-}
+/* The trees that show files of the caller's home.  With a private home they are few, and the table
+ * of credentials is long: it is compared with these alone. */
+struct home_trees {
+	bool whole;         /* a tree shows the home itself */
+	const char **below; /* paths of the others, relative to the home */
+	size_t count;
+};
 
-/* Avoids look-ups: the table is long, and most runs show only a few toolchains of the home. */
-static bool home_shows(const struct builder *b, const char *row) {
+static struct home_trees find_home_trees(struct builder *b) {
 	const char *home = b->h->home;
-	for (size_t i = 0; i < b->nrequests; i++) {
+	size_t skipped = home == NULL || streq(home, "/") ? 1 : strlen(home) + 1;
+	struct home_trees t = {.below = arena_array(b->a, b->nrequests + 1, sizeof(const char *))};
+	if (t.below == NULL) {
+		b->out_of_memory = true;
+		return t;
+	}
+	for (size_t i = 0; home != NULL && i < b->nrequests; i++) {
 		const struct mount_request *w = &b->requests[i];
 		if (!mount_request_is_tree(w)) {
 			continue;
 		}
-		if (path_within(home, w->m.source)) {
-			return true;
-		}
-		if (path_within(w->m.source, home) &&
-		    path_within(row, w->m.source + strlen(home) + 1)) {
-			return true;
+		t.whole = t.whole || path_within(home, w->m.source);
+		if (path_within(w->m.source, home) && !path_within(home, w->m.source)) {
+			t.below[t.count++] = w->m.source + skipped;
 		}
 	}
-	return false;
+	return t;
 }
 
-static void hide_in_home(struct builder *b, const char *row) {
-	if (home_shows(b, row)) {
+static bool home_shows(const struct home_trees *t, const char *row) {
+	bool shown = t->whole;
+	for (size_t i = 0; i < t->count && !shown; i++) {
+		shown = path_within(row, t->below[i]);
+	}
+	return shown;
+}
+
+static void hide_in_home(struct builder *b, const struct home_trees *t, const char *row) {
+	if (home_shows(t, row)) {
 		masks_hide_if_shown(b, plan_keep_join(b, b->h->home, row), "credential");
 	}
 }
@@ -138,7 +142,7 @@ static bool etc_lacks(const struct name_filter *names, const char *path) {
 }
 
 static void hide_sensitive(struct builder *b) {
-	bool home = home_is_shown(b);
+	struct home_trees home = find_home_trees(b);
 	struct name_filter etc = {0};
 	bool listed = b->h->fs.names != NULL && masks_is_shown(b, "/etc") &&
 		      b->h->fs.names(b->h->fs.ctx, "/etc", &etc);
@@ -149,8 +153,8 @@ static void hide_sensitive(struct builder *b) {
 			masks_hide_if_shown(b, row->path, "sensitive");
 		}
 	}
-	for (size_t i = 0; home && i < credential_paths.count; i++) {
-		hide_in_home(b, credential_paths.rows[i].path);
+	for (size_t i = 0; i < credential_paths.count; i++) {
+		hide_in_home(b, &home, credential_paths.rows[i].path);
 	}
 	for (size_t i = 0; i < credential_variables.count; i++) {
 		hide_named(b, plan_caller_variable(b->h, credential_variables.rows[i].path));
@@ -350,79 +354,6 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	return 0;
 }
 
-/* ---- hard links ---- */
-
-static int file_order(const struct hide *a, const struct hide *b) {
-	int order = (int)a->rank - (int)b->rank;
-	if (order == 0) {
-		order = (a->seen.dev > b->seen.dev) - (a->seen.dev < b->seen.dev);
-	}
-	return order != 0 ? order : (a->seen.ino > b->seen.ino) - (a->seen.ino < b->seen.ino);
-}
-
-static int name_order(const void *left, const void *right) {
-	const struct hide *a = *(const struct hide *const *)left;
-	const struct hide *b = *(const struct hide *const *)right;
-	int order = file_order(a, b);
-	return order != 0 ? order : strcmp(a->path, b->path);
-}
-
-/* The number of names that the hides of one file cover; they are sorted by path.  Two rules about
- * one name count once: otherwise a policy file that repeats a rule would leave the other name open
- * (P3). */
-static uint64_t names_covered(const struct hide *const *run, size_t n) {
-	uint64_t covered = 1;
-	for (size_t i = 1; i < n; i++) {
-		covered += !streq(run[i]->path, run[i - 1]->path);
-	}
-	return covered;
-}
-
-static int check_names_of(const struct hide *const *run, size_t n, struct err *e) {
-	uint64_t covered = names_covered(run, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct hide *h = run[i];
-		if (h->written == NULL || covered >= h->seen.names) {
-			continue;
-		}
-		err_set(e, ERR_REFUSED, WHERE,
-			"%s %s cannot be enforced: the file has %llu hard links, and the rules "
-			"name %llu of them",
-			h->note, h->written, (unsigned long long)h->seen.names,
-			(unsigned long long)covered);
-		return err_fix(e,
-			       "add rules for the others (find / -xdev -samefile %s), or replace "
-			       "the file by a copy",
-			       h->written);
-	}
-	return 0;
-}
-
-/* A mount covers a name, not the inode: another hard link would stay readable.  Only a walk of
- * every granted tree could find it, so the rules must name them all. */
-static int check_other_names(const struct builder *b, struct err *e) {
-	const struct hide **files = arena_array(b->a, b->nhides + 1, sizeof(const struct hide *));
-	size_t n = 0, run;
-	if (files == NULL) {
-		return err_memory(e, WHERE);
-	}
-	for (size_t i = 0; i < b->nhides; i++) {
-		if (b->hides[i].seen.kind == LOOK_FILE && b->hides[i].seen.names > 1) {
-			files[n++] = &b->hides[i];
-		}
-	}
-	qsort(files, n, sizeof *files, name_order);
-	for (size_t i = 0; i < n; i += run) {
-		for (run = 1; i + run < n && file_order(files[i], files[i + run]) == 0;) {
-			run++;
-		}
-		if (check_names_of(&files[i], run, e) != 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
 /* ---- built-in names, where no broker can check them later ---- */
 
 /* The path of a rule about one name directly in the workspace; NULL for any other. */
@@ -585,8 +516,7 @@ int masks_build(struct builder *b, struct err *e) {
 	own_keep_files(b);
 	protect_existing_names(b);
 	if (hide_own(b, e) != 0 || collect_rules(b, KEY_FS_DENY, RANK_DENY, e) != 0 ||
-	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 ||
-	    check_other_names(b, e) != 0) {
+	    collect_rules(b, KEY_FS_PROTECT, RANK_PROTECT, e) != 0 || hard_links_check(b, e) != 0) {
 		return -1;
 	}
 	for (size_t i = 0; i < b->nhides; i++) {

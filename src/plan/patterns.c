@@ -109,8 +109,7 @@ static void append_moved(struct builder *b, struct rule r, const struct mount_re
 		bool implied =
 			i > 0 && (at >> (i - 1) & 1) != 0 && whole.names[i - 1].kind == GLOB_DEPTH;
 		if ((at >> i & 1) != 0 && !implied) {
-			r.glob.names = whole.names + i;
-			r.glob.count = whole.count - i; /* 0: all of the tree */
+			r.glob = glob_from(&whole, i); /* without a name: all of the tree */
 			append_rule(b, r);
 		}
 	}
@@ -521,24 +520,25 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 		add_path(b, r, end);
 		return;
 	}
-	r.glob.names += next;
-	r.glob.count -= next;
+	r.glob = glob_from(&r.glob, next);
 	append_beneath(b, r, end);
 }
 
 /* A name at any depth is searched at the top only: no tree is walked. */
-static void follow_rule(struct builder *b, const struct tree_top *tops, struct rule r) {
+static void follow_rule(struct builder *b, struct tree_tops *tops, struct rule r) {
 	char words[PATH_MAX];
-	const struct mount_request *w = mount_request_tree_at(b, r.anchor);
-	if (w == NULL || r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
+	if (r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
 		return;
 	}
-	const char *path = w->m.source;
 	size_t first = r.glob.names[0].kind == GLOB_DEPTH;
-	for (size_t i = first; i < r.glob.count; i++) {
+	if (first < r.glob.count && tree_top_lacks(b, tops, r.anchor, &r.glob.names[first])) {
+		return; /* most of them: before the search for the tree */
+	}
+	const struct mount_request *w = mount_request_tree_at(b, r.anchor);
+	const char *path = w == NULL ? NULL : w->m.source;
+	for (size_t i = first; w != NULL && i < r.glob.count; i++) {
 		const struct glob_name *name = &r.glob.names[i];
-		if (name->kind != GLOB_LITERAL ||
-		    (i == first && tree_top_lacks(b, tops, r.anchor, name))) {
+		if (name->kind != GLOB_LITERAL) {
 			return;
 		}
 		path = plan_keep_child(b, path, name->text, name->len);
@@ -550,10 +550,10 @@ static void follow_rule(struct builder *b, const struct tree_top *tops, struct r
 }
 
 static void follow_rules(struct builder *b) {
-	const struct tree_top *tops = tree_top_list(b);
+	struct tree_tops tops = tree_top_list(b);
 	size_t n = b->plan->rules.count;
 	for (size_t i = 0; i < n; i++) {
-		follow_rule(b, tops, b->plan->rules.list[i]);
+		follow_rule(b, &tops, b->plan->rules.list[i]);
 	}
 }
 

@@ -69,11 +69,6 @@ const char *plan_keep_child(struct builder *b, const char *dir, const char *name
 
 void plan_note(struct builder *b, const char *text) {
 	struct plan *plan = b->plan;
-	for (size_t i = 0; i < plan->nnotes; i++) {
-		if (streq(plan->notes[i], text)) {
-			return;
-		}
-	}
 	if (arena_grow(b->a, &plan->notes, plan->nnotes, &plan->notes_cap, sizeof *plan->notes) !=
 	    0) {
 		b->out_of_memory = true;
@@ -211,6 +206,20 @@ static int note_order(const void *a, const void *b) {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Each note once.  A policy of thousands of rules has as many of them, so none is searched. */
+static void sort_notes(struct plan *plan) {
+	size_t kept = 0;
+	if (plan->nnotes > 1) {
+		qsort(plan->notes, plan->nnotes, sizeof *plan->notes, note_order);
+	}
+	for (size_t i = 0; i < plan->nnotes; i++) {
+		if (kept == 0 || !streq(plan->notes[kept - 1], plan->notes[i])) {
+			plan->notes[kept++] = plan->notes[i];
+		}
+	}
+	plan->nnotes = kept;
+}
+
 static int build(struct builder *b, struct err *e) {
 	struct plan *plan = b->plan;
 	plan->hostname = "localhost"; /* resolves with every /etc/hosts */
@@ -247,9 +256,7 @@ static int build(struct builder *b, struct err *e) {
 		return -1;
 	}
 	exec_build(b);
-	if (plan->nnotes > 1) {
-		qsort(plan->notes, plan->nnotes, sizeof *plan->notes, note_order);
-	}
+	sort_notes(plan);
 	return b->out_of_memory ? err_memory(e, WHERE) : 0;
 }
 

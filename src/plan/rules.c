@@ -105,7 +105,7 @@ static inline struct ruling judge(const struct rules *rules, const char *path, b
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct rule *r = &rules->list[i];
 		const struct rule **slot = &last[r->effect][r->group];
-		if (deny_alone && r->effect != EFFECT_DENY) {
+		if ((deny_alone && r->effect != EFFECT_DENY) || !glob_may_match(&r->glob, &names)) {
 			continue;
 		}
 		if (changes(r, *slot) && is_applicable(&ground, r, path, anchor) &&
@@ -148,19 +148,28 @@ bool rules_keep_repository(const struct rules *rules, const char *path) {
 	return false;
 }
 
-bool rules_except(const struct rules *rules, const char *path) {
-	const char *anchor = anchor_of(rules, path);
-	bool except = false;
+static bool is_ours(const struct rule *r) {
+	return r->effect == EFFECT_PROTECT && r->group == GROUP_OURS;
+}
 
-	for (size_t i = 0; i < rules->count; i++) {
+bool rules_except(const struct rules *rules, const char *path) {
+	bool found = false; /* most policies have no exception: then no pattern is matched */
+	for (size_t i = 0; i < rules->count && !found; i++) {
+		found = rules->list[i].except && is_ours(&rules->list[i]);
+	}
+	if (!found) {
+		return false;
+	}
+	const char *anchor = anchor_of(rules, path);
+	/* The last rule that matches decides. */
+	for (size_t i = rules->count; i-- > 0;) {
 		const struct rule *r = &rules->list[i];
-		if (r->effect == EFFECT_PROTECT && r->group == GROUP_OURS &&
-		    applies_to(r, path, anchor) &&
+		if (is_ours(r) && applies_to(r, path, anchor) &&
 		    glob_matched(&r->glob, glob_walk(&r->glob, rest_of(path, r->anchor)))) {
-			except = r->except;
+			return r->except;
 		}
 	}
-	return except;
+	return false;
 }
 
 bool rules_same_tree(const struct rules *rules, const char *a, const char *b) {

@@ -11,12 +11,18 @@
 #include "data/providers.h"
 
 #include <assert.h>
+#include <stdio.h>
 
-/* "--provider codex", "/etc/corral/policy.toml:3 (provider codex)". */
+/* "--provider codex", "/etc/corral/policy.toml:3 (provider codex)"; of a profile only its name,
+ * which policy_origin_text() completes. */
 static int provider_origin(const struct where *w, const struct item *it, struct where *ret,
 			   struct err *e) {
 	char from[SHOWN_MAX];
-	policy_origin_text(&it->origin, from, sizeof from);
+	if (it->origin.kind == ORIGIN_PROFILE) {
+		(void)snprintf(from, sizeof from, "%s", it->origin.name);
+	} else {
+		policy_origin_text(&it->origin, from, sizeof from);
+	}
 	const char *text = it->origin.kind == ORIGIN_OPTION
 				   ? arena_printf(w->a, "%s %s", from, it->str)
 				   : arena_printf(w->a, "%s (provider %s)", from, it->str);

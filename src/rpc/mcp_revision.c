@@ -30,6 +30,15 @@ const struct mcp_revision *mcp_revision_find(const char *name) {
 	return NULL;
 }
 
+const struct mcp_revision *mcp_revision_fallback(void) {
+	size_t i = 0;
+
+	while ((mcp_revisions[i].features & MCP_STATELESS) != 0) {
+		i++;
+	}
+	return &mcp_revisions[i];
+}
+
 json_t *mcp_revision_names(void) {
 	json_t *names = json_array();
 

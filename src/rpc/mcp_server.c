@@ -1,168 +1,152 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of `corral mcp`: reads requests, answers or dispatches them, writes responses.
  *
- * Should:   answer every request once, also a malformed one; stop reading while the client does
- *           not read.
- * Must not: write anything to `out` that is not a message.
+ * Should:   answer every request once, also a malformed one; read no request while the client does
+ *           not read the responses; end all calls when the client is gone.
+ * Must not: write anything to `out` that is not a message; wait for a call.
  * Fails:    when a descriptor fails, or memory is out; a bad message is answered and costs nothing
  *           else. */
-#include "rpc/mcp.h"
+#include "rpc/mcp_server.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/str.h"
-#include "rpc/frame.h"
+#include "rpc/mcp_methods.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 
-/* A file of 10 MiB for write_file, escaped. */
-#define LINE_MAX_BYTES ((size_t)16 * 1024 * 1024)
-/* The largest result is a file of send_file: 25 MiB in base64. */
-#define QUEUE_MAX_BYTES ((size_t)64 * 1024 * 1024)
-/* More queued output: no further request is read. */
-#define QUEUE_HIGH_BYTES ((size_t)4 * 1024 * 1024)
+/* A file of a few MiB for write_file, escaped. */
+#define LINE_BYTES ((size_t)16 * 1024 * 1024)
+/* After the end of its input a client may still read responses: calls get this long, and so do
+ * the last bytes of output. */
+#define LAST_MS 1000
+/* After that the loop looks this often whether the calls have ended. */
+#define LAST_LOOK_MS 50
 
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_SERVER "io.modelcontextprotocol/serverInfo"
+/* ---- output ---- */
 
-struct server {
-	const struct mcp_config *config;
-	struct frame_reader in;
-	struct frame_writer out;
-	const struct mcp_revision *agreed; /* by initialize; NULL: none yet */
-	bool failed;                       /* out of memory, or the client is gone */
-};
-
-/* Sends a message; steals it. */
-static void server_send(struct server *s, json_t *message) {
+static void queue(struct mcp_server *s, const json_t *message) {
 	size_t len = 0;
 	auto_free char *line = message_format(message, &len);
 
-	json_decref(message);
 	if (line == NULL || frame_add(&s->out, line, len) != 0) {
 		s->failed = true;
 	}
 }
 
-static json_t *server_info(void) {
-	return json_pack("{s:s, s:s}", "name", "corral", "version", CORRAL_VERSION);
-}
-
-struct exchange {
-	const struct message *message;
-	const struct mcp_revision *revision;
-	struct message_fault fault; /* if the method returns NULL */
-};
-
-static json_t *exchange_fail(struct exchange *x, int code, const char *text) {
-	x->fault.code = code;
-	(void)snprintf(x->fault.text, sizeof x->fault.text, "%s", text);
-	return NULL;
-}
-
-static json_t *method_initialize(struct server *s, struct exchange *x) {
-	const json_t *wanted = json_object_get(x->message->params, "protocolVersion");
-
-	if (!json_is_string(wanted)) {
-		return exchange_fail(x, MESSAGE_INVALID_PARAMS, "protocolVersion must be a string");
+void mcp_server_close_one(struct mcp_server *s, struct mcp_batch *batch) {
+	if (batch == NULL || --batch->open > 0) {
+		return;
 	}
-	if (s->agreed != NULL) {
-		return exchange_fail(x, MESSAGE_INVALID_REQUEST, "initialize was sent before");
+	if (json_array_size(batch->answers) > 0) {
+		queue(s, batch->answers);
 	}
-	const struct mcp_revision *revision = mcp_revision_find(json_string_value(wanted));
-	if (revision == NULL || (revision->features & MCP_STATELESS) != 0) {
-		revision = mcp_revision_find("2025-11-25");
+	json_decref(batch->answers);
+	free(batch);
+}
+
+void mcp_server_send(struct mcp_server *s, struct mcp_batch *batch, json_t *message) {
+	if (batch == NULL) {
+		queue(s, message);
+		json_decref(message);
+		return;
 	}
-	s->agreed = revision;
-	return json_pack("{s:s, s:{s:{}}, s:o}", "protocolVersion", revision->name, "capabilities",
-			 "tools", "serverInfo", server_info());
-}
-
-static json_t *method_ping(struct server *s, struct exchange *x) {
-	(void)s;
-	(void)x;
-	return json_object();
-}
-
-static json_t *method_tools_list(struct server *s, struct exchange *x) {
-	(void)s;
-	(void)x;
-	return json_pack("{s:[]}", "tools");
-}
-
-enum when { WHEN_ALWAYS, WHEN_AGREED };
-
-static const struct {
-	const char *name;
-	enum when when;
-	json_t *(*answer)(struct server *s, struct exchange *x);
-} methods[] = {
-	{"initialize", WHEN_ALWAYS, method_initialize},
-	{"ping", WHEN_ALWAYS, method_ping},
-	{"tools/list", WHEN_AGREED, method_tools_list},
-};
-
-static json_t *server_call(struct server *s, struct exchange *x) {
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
-		if (!streq(methods[i].name, x->message->method)) {
-			continue;
-		}
-		if (methods[i].when == WHEN_AGREED && x->revision == NULL) {
-			return exchange_fail(x, MESSAGE_INVALID_PARAMS,
-					     "send initialize first, or set " META_VERSION
-					     " in _meta");
-		}
-		return methods[i].answer(s, x);
+	if (message == NULL || json_array_append_new(batch->answers, message) != 0) {
+		s->failed = true;
 	}
-	return exchange_fail(x, MESSAGE_NO_METHOD, "unknown method");
+	mcp_server_close_one(s, batch);
 }
 
-static void server_message(struct server *s, const json_t *value) {
+/* ---- input ---- */
+
+static void take_notification(struct mcp_server *s, const struct message *message) {
+	const json_t *id = json_object_get(message->params, "requestId");
+
+	if (streq(message->method, "notifications/cancelled") && id != NULL) {
+		mcp_tasks_cancel(s, id);
+	}
+}
+
+/* One message of a line; the batch, if there is one, has counted it. */
+static void take_message(struct mcp_server *s, json_t *value, size_t bytes,
+			 struct mcp_batch *batch) {
 	struct message message;
-	struct exchange x = {.message = &message, .revision = s->agreed};
+	struct message_fault fault = {0};
 
-	if (message_read(value, &message, &x.fault) != 0) {
-		server_send(s, message_error(message.id, x.fault.code, x.fault.text, NULL));
+	if (message_read(value, &message, &fault) != 0) {
+		mcp_server_send(s, batch, message_error(message.id, fault.code, fault.text, NULL));
 		return;
 	}
-	if (message.kind != MESSAGE_REQUEST) {
+	if (message.kind == MESSAGE_REQUEST) {
+		struct mcp_request request = {
+			.message = &message, .root = value, .bytes = bytes, .batch = batch};
+		mcp_methods_call(s, &request);
 		return;
 	}
-	json_t *result = server_call(s, &x);
-	if (result == NULL && x.fault.code == 0) {
-		(void)exchange_fail(&x, MESSAGE_INTERNAL_ERROR, "out of memory");
+	if (message.kind == MESSAGE_NOTIFICATION) {
+		take_notification(s, &message);
 	}
-	server_send(s, result != NULL
-			       ? message_result(message.id, result)
-			       : message_error(message.id, x.fault.code, x.fault.text, NULL));
+	mcp_server_close_one(s, batch);
 }
 
-static void server_line(struct server *s, const char *line, size_t len) {
+static void take_batch(struct mcp_server *s, const json_t *values, size_t bytes) {
+	struct mcp_batch *batch = calloc(1, sizeof *batch);
+	size_t n = json_array_size(values);
+
+	if (batch != NULL) {
+		*batch = (struct mcp_batch){.answers = json_array(), .open = n + 1};
+	}
+	if (batch == NULL || batch->answers == NULL) {
+		s->failed = true;
+		free(batch);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		take_message(s, json_array_get(values, i), bytes / n, batch);
+	}
+	mcp_server_close_one(s, batch);
+}
+
+static void refuse_line(struct mcp_server *s, int code, const char *text) {
+	mcp_server_send(s, NULL, message_error(NULL, code, text, NULL));
+}
+
+void mcp_server_line(struct mcp_server *s, const char *line, size_t len) {
 	struct message_fault fault;
 	json_t *value = message_parse(line, len, &fault);
 
 	if (value == NULL) {
-		server_send(s, message_error(NULL, fault.code, fault.text, NULL));
-		return;
+		refuse_line(s, fault.code, fault.text);
+	} else if (!json_is_array(value)) {
+		take_message(s, value, len, NULL);
+	} else if (s->agreed == NULL || (s->agreed->features & MCP_BATCH) == 0) {
+		refuse_line(s, MESSAGE_INVALID_REQUEST,
+			    "this revision of the protocol has no batches");
+	} else if (json_array_size(value) == 0) {
+		refuse_line(s, MESSAGE_INVALID_REQUEST, "the batch is empty");
+	} else {
+		take_batch(s, value, len);
 	}
-	server_message(s, value);
 	json_decref(value);
 }
 
-/* false: the client is gone. */
-static bool server_read(struct server *s) {
+/* false: the end of the input. */
+static bool server_read(struct mcp_server *s) {
 	char *line;
 	size_t len;
 
 	switch (frame_next(&s->in, &line, &len)) {
 	case FRAME_LINE:
-		server_line(s, line, len);
+		mcp_server_line(s, line, len);
 		return true;
 	case FRAME_TOO_LONG:
-		server_send(s, message_error(NULL, MESSAGE_INVALID_REQUEST,
-					     "the line is longer than 16 MiB", NULL));
+		refuse_line(s, MESSAGE_INVALID_REQUEST, "the line is longer than 16 MiB");
 		return true;
 	case FRAME_AGAIN:
 		return true;
@@ -173,31 +157,141 @@ static bool server_read(struct server *s) {
 	return false;
 }
 
-static bool server_turn(struct server *s) {
-	bool reads = frame_queued(&s->out) < QUEUE_HIGH_BYTES;
-	struct pollfd slots[] = {
-		{.fd = reads ? s->in.fd : -1, .events = POLLIN},
-		{.fd = frame_queued(&s->out) > 0 ? s->out.fd : -1, .events = POLLOUT},
-	};
+/* ---- the loop ---- */
 
-	if (!(reads && frame_pending(&s->in)) && poll(slots, ARRAY_LEN(slots), -1) < 0 &&
-	    errno != EINTR) {
+enum slot { SLOT_IN, SLOT_OUT, SLOT_WAKE, SLOT_SIGNALS, SLOT_COUNT };
+
+struct loop {
+	struct mcp_server s;
+	int signals;
+	bool ended;   /* of the input */
+	int64_t last; /* when the calls are cancelled, after the end */
+};
+
+static void flush(struct mcp_server *s) {
+	size_t before = frame_queued(&s->out);
+
+	if (frame_flush(&s->out) != 0) {
+		s->failed = true;
+	}
+	if (frame_queued(&s->out) < before) {
+		(void)pthread_cond_broadcast(&s->room);
+	}
+}
+
+static bool reads_now(const struct loop *l) {
+	return !l->ended && frame_queued(&l->s.out) < MCP_QUEUE_HIGH;
+}
+
+/* Waits for an event, without the lock. */
+static void loop_wait(struct loop *l, struct pollfd *slots, int due) {
+	struct mcp_server *s = &l->s;
+	bool reads = reads_now(l);
+
+	slots[SLOT_IN] = (struct pollfd){.fd = reads ? s->in.fd : -1, .events = POLLIN};
+	slots[SLOT_OUT] = (struct pollfd){.fd = frame_queued(&s->out) > 0 ? s->out.fd : -1,
+					  .events = POLLOUT};
+	slots[SLOT_WAKE] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+	slots[SLOT_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+	if (reads && frame_pending(&s->in)) {
+		due = 0;
+	} else if (l->ended) {
+		int64_t left = l->last - clock_ms();
+		due = left < 0 ? LAST_LOOK_MS : (int)left;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	if (poll(slots, SLOT_COUNT, due) < 0) {
+		memset(slots, 0, SLOT_COUNT * sizeof *slots); /* EINTR: look again */
+	}
+	(void)pthread_mutex_lock(&s->lock);
+}
+
+static void loop_end(struct loop *l, int64_t grace) {
+	if (!l->ended) {
+		l->ended = true;
+		l->last = clock_ms() + grace;
+	}
+}
+
+static void loop_events(struct loop *l, const struct pollfd *slots) {
+	struct mcp_server *s = &l->s;
+	uint64_t count;
+
+	if (slots[SLOT_WAKE].revents != 0) {
+		(void)!read(s->wake, &count, sizeof count); /* it is readable */
+	}
+	if (slots[SLOT_SIGNALS].revents != 0) {
+		l->ended = false;
+		loop_end(l, 0);
+	}
+	if (reads_now(l) && (slots[SLOT_IN].revents != 0 || frame_pending(&s->in)) &&
+	    !server_read(s)) {
+		loop_end(l, LAST_MS);
+	}
+	flush(s);
+	if (s->failed) {
+		s->closing = true;
+		loop_end(l, 0);
+		(void)pthread_cond_broadcast(&s->room);
+	}
+}
+
+/* false: all is done. */
+static bool loop_turn(struct loop *l) {
+	struct pollfd slots[SLOT_COUNT];
+	struct mcp_server *s = &l->s;
+	int due = mcp_tasks_turn(s);
+
+	flush(s);
+	if (l->ended && clock_ms() >= l->last) {
+		mcp_tasks_cancel_all(s);
+		s->closing = s->closing || clock_ms() >= l->last + LAST_MS;
+		(void)pthread_cond_broadcast(&s->room);
+	}
+	if (l->ended && s->tasks == NULL && (frame_queued(&s->out) == 0 || s->closing)) {
 		return false;
 	}
-	bool goes_on = !reads || server_read(s);
-	return frame_flush(&s->out) == 0 && goes_on && !s->failed;
+	loop_wait(l, slots, due);
+	loop_events(l, slots);
+	return true;
+}
+
+static int open_signals(void) {
+	sigset_t set;
+
+	(void)signal(SIGPIPE, SIG_IGN); /* a write to a client that is gone returns EPIPE */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* of every later thread too */
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int mcp_serve(const struct mcp_config *config, int in, int out, struct corral_error *err) {
-	struct server s = {.config = config};
+	struct loop l = {.s = {.config = config, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+			 .signals = open_signals()};
+	struct mcp_server *s = &l.s;
 
-	(void)err;
-	(void)signal(SIGPIPE, SIG_IGN); /* a write to a client that is gone returns EPIPE */
-	frame_reader_init(&s.in, in, LINE_MAX_BYTES);
-	frame_writer_init(&s.out, out, QUEUE_MAX_BYTES);
-	while (server_turn(&s)) {
+	if (s->wake < 0 || l.signals < 0) {
+		*err = (struct corral_error){.kind = CORRAL_E_SETUP, .sys_errno = errno};
+		(void)snprintf(err->layer, sizeof err->layer, "mcp");
+		(void)snprintf(err->message, sizeof err->message, "cannot create descriptors");
+		drop_fd(&s->wake);
+		drop_fd(&l.signals);
+		return -1;
 	}
-	frame_reader_done(&s.in);
-	frame_writer_done(&s.out);
+	(void)pthread_mutex_init(&s->lock, NULL);
+	(void)pthread_cond_init(&s->room, NULL);
+	frame_reader_init(&s->in, in, LINE_BYTES);
+	frame_writer_init(&s->out, out, MCP_QUEUE_MAX);
+	(void)pthread_mutex_lock(&s->lock);
+	while (loop_turn(&l)) {
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	frame_reader_done(&s->in);
+	frame_writer_done(&s->out);
+	drop_fd(&s->wake);
+	drop_fd(&l.signals);
 	return 0;
 }

@@ -19,6 +19,12 @@ struct capture {
 	uint64_t dropped;
 };
 
+/* Gets captured bytes as they come: stream is 1 or 2. */
+struct output_watch {
+	void (*bytes)(void *arg, int stream, const char *bytes, size_t len); /* NULL: none */
+	void *arg;
+};
+
 /* limit is a stream's allowance in bytes, or LIMIT_NONE. */
 void capture_init(struct capture *c, int64_t limit);
 void capture_done(struct capture *c);

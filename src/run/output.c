@@ -66,6 +66,9 @@ static void pump_accept(struct output *p, const char *data, size_t len) {
 		if (p->keep) {
 			capture_add(&p->kept, data, len);
 		}
+		if (p->keep && p->watch.bytes != NULL) {
+			p->watch.bytes(p->watch.arg, p->stream, data, len);
+		}
 		return;
 	}
 	if (p->capped) {
@@ -133,9 +136,10 @@ void output_poll(const struct output *p, int64_t now, struct pollfd *slot) {
 	}
 }
 
-/* A capture is read when the run has ended, so its bytes can wait until then. */
+/* A capture is read when the run has ended, so its bytes can wait until then, unless it is
+ * watched. */
 int64_t output_due(const struct output *p) {
-	return p->to.fd < 0 || p->len > 0 ? -1 : leak_tap_due(&p->tap);
+	return (p->to.fd < 0 && p->watch.bytes == NULL) || p->len > 0 ? -1 : leak_tap_due(&p->tap);
 }
 
 bool output_step(struct output *p, int64_t now, short seen) {

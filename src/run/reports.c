@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "linux/follow.h"
+#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,7 @@ static void reports_take(struct reports *s, const struct child *c, const struct 
 		s->halted = WIFSTOPPED(report->status);
 		break;
 	case REPORT_EXIT:
+		timings_stamp(c->timings, STEP_REPORT);
 		s->begun = s->ended = s->over = true;
 		s->end.status = report->status;
 		s->end.timed_out = report->timed_out != 0;

@@ -51,6 +51,7 @@ struct watch {
 	struct job job;
 	struct asker ask;
 	struct live live; /* the line of a long run with -v */
+	int cancel;       /* descriptor; -1: none, or it was seen */
 	int feed_error;   /* why the caller's stdin could not be read, or 0 */
 };
 
@@ -73,6 +74,14 @@ static void watch_kill(struct watch *w, enum reason why) {
 static void watch_leak(struct watch *w) {
 	if (w->reports.begun && (w->leaks.kill || w->input.kill || w->net.watch.kill)) {
 		watch_kill(w, REASON_LEAK);
+	}
+}
+
+/* The caller wants the end: SIGTERM, then SIGKILL, as after a time-out. */
+static void watch_cancel(struct watch *w, int64_t now) {
+	w->cancel = -1;
+	if (w->end_at < 0 && !w->reports.over) {
+		watch_end(w, REASON_CANCELLED, now);
 	}
 }
 
@@ -232,7 +241,8 @@ enum slot {
 	SLOT_SIGNALS = REPORTS_SLOTS,
 	SLOT_STREAMS,
 	SLOT_ASK = SLOT_STREAMS + STREAM_SLOTS,
-	SLOT_COUNT = SLOT_ASK + ASK_SLOTS
+	SLOT_CANCEL = SLOT_ASK + ASK_SLOTS,
+	SLOT_COUNT
 };
 
 static void watch_turn(struct watch *w, int64_t now) {
@@ -244,6 +254,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	ask_poll(&w->ask, slots + SLOT_ASK);
+	slots[SLOT_CANCEL] = (struct pollfd){.fd = w->cancel, .events = POLLIN};
 	if (reports_wait(&w->reports, slots, SLOT_COUNT, watch_timeout(w, now)) != 0) {
 		return;
 	}
@@ -256,6 +267,9 @@ static void watch_turn(struct watch *w, int64_t now) {
 	watch_reports(w, had_begun, now);
 	ask_step(&w->ask, slots + SLOT_ASK, now);
 	watch_leak(w); /* after the report that the command has begun */
+	if (slots[SLOT_CANCEL].revents != 0) {
+		watch_cancel(w, now);
+	}
 	/* Signals after the end stay pending for the caller. */
 	while (!w->reports.over && (number = terminal_signals_next(&w->signals)) != 0) {
 		watch_signal(w, number, now);
@@ -321,6 +335,11 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	return 0;
 }
 
+/* The caller wants a result, with usage and a complete record of the network. */
+static bool watch_captures(const struct run_request *r) {
+	return r->out == RUN_CAPTURE || r->err == RUN_CAPTURE;
+}
+
 static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 	const struct run_request *r = w->r;
 	struct spawn_request request = {
@@ -332,9 +351,11 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
+		.timings = r->timings,
 		.scanner = {net_tap_serve, &w->net},
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
+		.count_usage = r->last && watch_captures(r),
 		.attended = true,
 		.asks = r->ask != NULL,
 	};
@@ -356,11 +377,14 @@ static bool has_samplers(const struct child *c) {
 
 /* Whether the program may exit without waiting for pid 1, the only process left.  Not with a
  * cgroup to remove or a sampler to reap; not with a CPU limit, whose check needs the usage; and
- * not after a long run, whose CPU time the caller may want from times(2). */
+ * not after a long run, whose CPU time the caller may want from times(2).  A result waits for the
+ * gate, which records the bytes of its connections, and for a usage that pid 1 did not count. */
 static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	bool normal = w->reports.begun && !w->reports.failed && !w->reports.end.forced &&
 		      w->reports.ended;
-	return w->r->last && normal && ms < COUNTED_MS && !w->plan->use_cgroup &&
+	bool complete = !watch_captures(w->r) ||
+			(w->child.gate.pidfd < 0 && run_state_read(w->child.run_state).counted);
+	return w->r->last && normal && complete && ms < COUNTED_MS && !w->plan->use_cgroup &&
 	       !outcome_limited(w->plan, RLIMIT_CPU) && !has_samplers(&w->child);
 }
 
@@ -374,6 +398,7 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
 		.input = w->input.source == NULL ? NULL : &w->input,
 		.live = w->live.fd < 0 ? NULL : &w->live,
+		.watch = r->watch,
 	};
 
 	if (streams_open(&w->streams, &wish, e) != 0) {
@@ -408,7 +433,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	live_end(&w->live);
 	struct records records = records_take(&w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
-		spawn_leave(&w->child);
+		spawn_leave(&w->child, &usage);
 	} else {
 		spawn_finish(&w->child, &usage);
 	}
@@ -464,6 +489,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 			  .overdue = -1,
 			  .interrupted_at = -1,
 			  .end_at = -1,
+			  .cancel = r->cancel > 0 ? r->cancel : -1,
 			  .job = JOB_NONE};
 	int rc;
 

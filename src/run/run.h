@@ -21,6 +21,7 @@
 #include "linux/spawn.h"
 #include "plan/plan.h"
 #include "run/ask.h"
+#include "run/capture.h"
 #include "run/created.h"
 #include "run/denials.h"
 #include "run/hint.h"
@@ -43,9 +44,12 @@ struct run_request {
 	const int *more_fds;
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
+	struct timings *timings;         /* stamps of the run; NULL: not wanted */
 	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
 	const struct ask_request *ask;   /* --ask; NULL: nothing is asked */
-	bool terminal; /* implies forward: a signal must not leave the terminal raw */
+	int cancel;                /* 0: none; a descriptor that becomes readable: end the run */
+	struct output_watch watch; /* of captured streams */
+	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool live;     /* err is a terminal: draw the live line there (live.h) */
 	bool rehearse; /* set the sandbox up, but do not execute the command */

@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "linux/follow.h"
 #include "run/records.h"
 
@@ -122,13 +121,7 @@ static size_t collect(const struct session_command *c, const int streams[3],
 
 int session_start(struct session *s, const struct session_command *c, const int streams[3],
 		  struct session_exec *ret, struct err *e) {
-	struct session_exec x = {.session = s,
-				 .status = -1,
-				 .wake = -1,
-				 .kill_at = -1,
-				 .give_up = -1,
-				 .killed = -1,
-				 .timeout_ms = c->timeout_ms};
+	struct session_exec *x = ret;
 	int pair[2], fds[WARM_FDS_MAX];
 
 	if (3 + c->nmore_fds > WARM_FDS_MAX) {
@@ -139,26 +132,35 @@ int session_start(struct session *s, const struct session_command *c, const int 
 		return err_sys(e, "session", "cannot create the socket of a command");
 	}
 	auto_fd ours = pair[0], leaders = pair[1];
-	auto_fd wake = c->shared       ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
-		       : c->cancel > 0 ? fd_duplicate(c->cancel, 0)
-				       : -1;
-	if ((c->shared || c->cancel > 0) && wake < 0) {
+	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0) {
 		return err_sys(e, "session", "cannot create an eventfd");
 	}
-	if (warm_message_new(&c->warm, &x.message, e) != 0) {
+	*x = (struct session_exec){.session = s,
+				   .key = c->key,
+				   .status = -1,
+				   .wake = wake,
+				   .kill_at = -1,
+				   .give_up = -1,
+				   .killed = -1,
+				   .began = clock_ms(),
+				   .timeout_ms = c->timeout_ms};
+	if (warm_message_new(&c->warm, &x->message, e) != 0) {
 		return -1;
 	}
-	x.began = clock_ms();
 	(void)pthread_mutex_lock(&s->lock);
-	int rc = send_request(s, &x, fds, collect(c, streams, fds), leaders, e);
+	int rc = send_request(s, x, fds, collect(c, streams, fds), leaders, e);
+	if (rc == 0) {
+		x->next = s->first;
+		s->first = x;
+	}
 	(void)pthread_mutex_unlock(&s->lock);
 	if (rc != 0) {
-		warm_message_done(&x.message);
+		warm_message_done(&x->message);
 		return -1;
 	}
-	x.status = take_fd(&ours);
-	x.wake = take_fd(&wake);
-	*ret = x;
+	x->status = take_fd(&ours);
+	(void)take_fd(&wake);
 	return 0;
 }
 
@@ -187,6 +189,33 @@ void session_kill(struct session_exec *x, enum reason why) {
 	/* The thread that waits, now or later, repeats the order until the tree is gone. */
 	(void)spawn_order_exec(&x->session->running.child, ORDER_EXEC_TREE, x->number, SIGKILL);
 	(void)!write(x->wake, &one, sizeof one); /* its counter cannot be full */
+}
+
+size_t session_kill_key(struct session *s, uint64_t key) {
+	size_t n = 0;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct session_exec *x = s->first; x != NULL; x = x->next) {
+		if (key != 0 && x->key == key) {
+			session_kill(x, REASON_CANCELLED);
+			n++;
+		}
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+void session_forget(struct session_exec *x) {
+	struct session *s = x->session;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct session_exec **at = &s->first; *at != NULL; at = &(*at)->next) {
+		if (*at == x) {
+			*at = x->next;
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&s->lock);
 }
 
 int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]) {

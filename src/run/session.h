@@ -20,6 +20,7 @@ struct session {
 	int requests;           /* the zygote's socket; -1 after the end */
 	pthread_mutex_t lock;   /* of the fields below, of running and of the order of requests */
 	uint64_t count;         /* commands so far */
+	struct session_exec *first; /* those that were started and not released */
 	struct reports reports;
 	bool over; /* its processes have ended, or are ending */
 };
@@ -31,16 +32,16 @@ struct session_command {
 	const int *more_fds;
 	size_t nmore_fds;
 	int64_t timeout_ms, idle_ms, output_bytes; /* LIMIT_NONE: none */
-	bool shared;                               /* another thread may call session_kill() */
-	int cancel;                      /* the command is killed when it is readable; 0: none */
+	uint64_t key;                    /* the caller's, for session_kill_key(); 0: none */
 	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
 };
 
 struct session_exec {
 	struct session *session;
-	uint64_t number;
+	struct session_exec *next; /* in the session's list */
+	uint64_t number, key;
 	int status; /* the caller's end of the status socket */
-	int wake;   /* eventfd: session_kill() was called; -1: no other thread has this command */
+	int wake;   /* eventfd: session_kill() was called */
 	struct warm_message message;
 	int64_t began, timeout_ms;
 	struct warm_report report;
@@ -82,6 +83,12 @@ void session_abandon(struct session_exec *x);
 int session_signal(const struct session_exec *x, int number);
 void session_kill(struct session_exec *x, enum reason why);
 
+/* Kills the trees of all commands with this key; their number.  From any thread, at any time. */
+size_t session_kill_key(struct session *s, uint64_t key);
+
+/* Takes a command out of the session's list. */
+void session_forget(struct session_exec *x);
+
 /* For the thread that waits: kills the tree in its next turn. */
 void session_kill_for(struct session_exec *x, enum reason why);
 
@@ -89,8 +96,8 @@ void session_kill_for(struct session_exec *x, enum reason why);
 int session_signal_all(const struct session *s, int number);
 size_t session_commands(const struct session *s);
 
-/* For poll(2): session_alive() serves its events.  Returns when it has to be called without one; -1:
- * never. */
+/* For poll(2): session_alive() serves its events.  Returns when it has to be called without one;
+ * -1: never. */
 int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
 
 /* Whether the session still accepts commands; reads its reports. */

@@ -172,7 +172,8 @@ static void turn(struct wait *w, int64_t now) {
 	struct session_exec *x = w->x;
 
 	int64_t serve_at = fill_slots(w, now, slots);
-	int n = poll(slots, SLOT_COUNT, time_left(w, serve_at, now)); /* slots begin without events */
+	int n = poll(slots, SLOT_COUNT,
+		     time_left(w, serve_at, now)); /* slots begin without events */
 	now = clock_ms();
 	if (any(slots + SLOT_SESSION, REPORTS_SLOTS) || (serve_at >= 0 && now >= serve_at)) {
 		check_session(x, now);
@@ -185,9 +186,6 @@ static void turn(struct wait *w, int64_t now) {
 	}
 	if (slots[SLOT_STATUS].revents != 0) {
 		read_report(x);
-	}
-	if (slots[SLOT_WAKE].revents != 0) {
-		session_kill_for(x, REASON_CANCELLED); /* session_kill() has set its own reason */
 	}
 	if (w->leaks.kill) {
 		session_kill_for(x, REASON_LEAK);
@@ -268,6 +266,7 @@ static void result_of(const struct session_exec *x, struct outcome *o) {
 }
 
 static void release(struct session_exec *x) {
+	session_forget(x); /* before its descriptors are closed */
 	drop_fd(&x->status);
 	drop_fd(&x->wake);
 	warm_message_done(&x->message);

@@ -64,6 +64,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.more_fds = r->more_fds,
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
+		.timings = r->timings,
 		.report_start = true,
 		.session = r->session,
 	};

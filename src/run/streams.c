@@ -115,6 +115,8 @@ static void pump_aim(struct output *p, enum stream which, const struct stream_wi
 	p->tap.place = which == STREAM_OUT ? LEAK_IN_STDOUT : LEAK_IN_STDERR;
 	p->tap.watch = is_scanned(wish, fd, &p->to) ? wish->leaks : NULL;
 	p->live = p->to.terminal ? wish->live : NULL;
+	p->watch = wish->watch;
+	p->stream = (int)which; /* 1 or 2 */
 	p->capped = fd >= 0 && wish->limit != LIMIT_NONE;
 	if (p->capped) {
 		/* The head is passed on at once; the capture keeps only the tail. */

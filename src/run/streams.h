@@ -79,6 +79,8 @@ struct output {
 	struct capture kept;
 	struct output_tail recent; /* the last bytes, for hints */
 	struct live *live;         /* on the same terminal; NULL: none */
+	struct output_watch watch;
+	int stream; /* for the watch */
 	struct leak_tap tap;
 	int error; /* errno of the caller's descriptor; 0 for EPIPE */
 	char *chunk;
@@ -104,6 +106,7 @@ struct stream_wish {
 	bool terminal;         /* streams_attach() follows when pid 1 has opened the pty */
 	struct leak_watch *leaks, *input; /* scan the output, and stdin; NULL: not scanned */
 	struct live *live;                /* the live line; NULL: none */
+	struct output_watch watch;        /* of captured streams */
 };
 
 /* On failure nothing stays open; streams_done() is allowed then too. */

@@ -152,11 +152,11 @@ void conn_close(struct conn *c) {
 
 	live_forget(d, c);
 	(void)daemon_loop_watch(&d->loop, &c->watch, 0, &e); /* close() removes it as well */
-	(void)close(c->watch.fd);
+	drop_fd(&c->watch.fd);
 	frame_reader_done(&c->in);
 	frame_writer_done(&c->out);
 	for (size_t i = 0; i < c->nfds; i++) {
-		(void)close(c->fds[i]);
+		drop_fd(&c->fds[i]);
 	}
 	json_decref(c->follow);
 	if (c->prev != NULL) {
@@ -251,7 +251,7 @@ static void turn_away(int fd, const char *why) {
 		line[len] = '\n';                                           /* instead of the NUL */
 		(void)send(fd, line, len + 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* best effort */
 	}
-	(void)close(fd);
+	drop_fd(&fd);
 }
 
 /* The scope that the peer has without a token; 0: it is refused. */

@@ -5,13 +5,13 @@
  *           the sessions that an earlier daemon left.
  * Must not: end before its sessions have.
  * Fails:    closed: it does not start without its locks, its database or a valid policy. */
-#include "session/verbs.h"
+#include "session/daemon.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/unix_address.h"
-#include "session/daemon.h"
+#include "session/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>

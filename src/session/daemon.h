@@ -11,13 +11,20 @@
  *                 │
  *               sandbox ── its commands ──s/ID.sock──► daemon     the socket is the capability
  *
- * H5  A session's processes end when its supervisor ends, and a supervisor ends when the daemon
- *     does: the daemon never finds a process of an earlier one, only its rows in the database.
- * H6  A request is served only if the row of its method (session/request.c) names the scope of the
- *     connection and the state of the session; a connection without a scope can only authenticate.
- * H7  No client can make the daemon wait, or use more than its bounds of memory, descriptors,
- *     connections and pending calls.
- * H8  The admin socket serves no process of a sandbox of this daemon, also if one can reach it. */
+ * Invariants of the daemon:
+ *  H1  a change of the database is on the disk before a client reads an answer about it (WAL with
+ *      synchronous=FULL): `kill -9` loses nothing that was acknowledged;
+ *  H2  a session changes its state only by a row of session/state.c, and only from the state that
+ *      the caller names: two changes at once cannot both happen;
+ *  H3  tokens are stored as hashes, and compared in constant time;
+ *  H4  the number of activities of a session, and of ended sessions, is limited: the oldest go;
+ *  H5  a session's processes end when its supervisor ends, and a supervisor ends when the daemon
+ *      does: a daemon never finds a process of an earlier one, only its rows in the database;
+ *  H6  a request is served only if the row of its method (session/request.c) names the scope of the
+ *      connection and the state of the session: a connection without a scope can only authenticate;
+ *  H7  no client can make the daemon wait, or use more than its bounds of memory, descriptors,
+ *      connections and pending calls;
+ *  H8  the admin socket serves no process of a sandbox of this daemon, also if one can reach it. */
 #ifndef CORRAL_SESSION_DAEMON_H
 #define CORRAL_SESSION_DAEMON_H
 
@@ -25,7 +32,7 @@
 
 #include "base/err.h"
 #include "rpc/frame.h"
-#include "session/loop.h"
+#include "session/daemon_loop.h"
 #include "session/places.h"
 #include "session/store.h"
 #include "session/wire.h"

@@ -272,7 +272,7 @@ static void supervisor_ended(struct watch *w, uint32_t events) {
 	char why[400];
 
 	(void)events;
-	(void)waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED);
+	(void)waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED); /* the pidfd is readable: it has */
 	if (info.si_code == CLD_EXITED) {
 		(void)snprintf(why, sizeof why, "%s",
 			       l->reason[0] != '\0' ? l->reason : "its sandbox ended");
@@ -414,7 +414,7 @@ static int open_socket(struct live *l, struct err *e) {
 	return daemon_loop_watch(&l->daemon->loop, &l->listener, EPOLLIN, e);
 }
 
-_Noreturn static void become_supervisor(const struct live *l, int channel, const json_t *spec) {
+static _Noreturn void become_supervisor(const struct live *l, int channel, const json_t *spec) {
 	const struct supervised s = {.id = l->id,
 				     .socket = l->socket,
 				     .config = l->daemon->config,
@@ -424,7 +424,8 @@ _Noreturn static void become_supervisor(const struct live *l, int channel, const
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) {
+	if (null < 0 || dup3(null, STDIN_FILENO, O_CLOEXEC) < 0 ||
+	    dup3(null, STDOUT_FILENO, O_CLOEXEC) < 0) {
 		_exit(1);
 	}
 	/* Locks, database, listeners and clients stay the daemon's alone. */
@@ -445,7 +446,7 @@ static int fork_supervisor(struct live *l, const json_t *spec, struct err *e) {
 	if (pid == 0) {
 		become_supervisor(l, pair[1], spec);
 	}
-	(void)close(pair[1]);
+	drop_fd(&pair[1]);
 	l->channel = (struct watch){.fd = pair[0], .ready = channel_ready, .owner = l};
 	if (pid < 0) {
 		return err_sys(e, "session", "cannot create a process");

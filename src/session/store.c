@@ -43,8 +43,8 @@ static const char *const migrations[] = {
 static int read_version(struct store *s, int *ret, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e, "PRAGMA user_version", "") != 0 ||
-	    sql_step(s->db, st, e) < 0) {
+	if (store_sql_prepare(s->db, &st, e, "PRAGMA user_version", "") != 0 ||
+	    store_sql_step(s->db, st, e) < 0) {
 		return -1;
 	}
 	*ret = sqlite3_column_int(st, 0);
@@ -55,11 +55,11 @@ static int migrate_once(struct store *s, size_t from, struct err *e) {
 	char version[48];
 
 	(void)snprintf(version, sizeof version, "PRAGMA user_version = %zu", from + 1);
-	if (sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
 		return -1;
 	}
-	if (sql_exec(s->db, migrations[from], e) != 0 || sql_exec(s->db, version, e) != 0 ||
-	    sql_exec(s->db, "COMMIT", e) != 0) {
+	if (store_sql_exec(s->db, migrations[from], e) != 0 ||
+	    store_sql_exec(s->db, version, e) != 0 || store_sql_exec(s->db, "COMMIT", e) != 0) {
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL,
 				   NULL); /* the first error counts */
 		return -1;
@@ -115,14 +115,15 @@ int store_open(const char *path, struct store **ret, struct err *e) {
 		return -1;
 	}
 	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK) {
-		(void)sql_fail(s->db, "cannot open the database", e);
+		(void)store_sql_fail(s->db, "cannot open the database", e);
 		store_close(s);
 		return -1;
 	}
-	if (sql_exec(s->db,
-		     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = "
-		     "ON; PRAGMA secure_delete = ON",
-		     e) != 0 ||
+	if (store_sql_exec(
+		    s->db,
+		    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = "
+		    "ON; PRAGMA secure_delete = ON",
+		    e) != 0 ||
 	    migrate(s, e) != 0) {
 		store_close(s);
 		return -1;
@@ -140,7 +141,7 @@ void store_close(struct store *s) {
 
 /* Ends a transaction: commits after rc 0, else rolls back and keeps the first error. */
 static int finish(struct store *s, int rc, struct err *e) {
-	if (rc == 0 && sql_exec(s->db, "COMMIT", e) == 0) {
+	if (rc == 0 && store_sql_exec(s->db, "COMMIT", e) == 0) {
 		return 0;
 	}
 	(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
@@ -160,12 +161,12 @@ static int check_name(struct store *s, const char *name, struct err *e) {
 	if (name[0] == '\0') {
 		return 0;
 	}
-	if (sql_prepare(s->db, &st, e,
-			"SELECT 1 FROM sessions WHERE name = ? AND state IN " LIVE_STATES, "t",
-			name) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT 1 FROM sessions WHERE name = ? AND state IN " LIVE_STATES,
+			      "t", name) != 0) {
 		return -1;
 	}
-	int found = sql_step(s->db, st, e);
+	int found = store_sql_step(s->db, st, e);
 	if (found <= 0) {
 		return found;
 	}
@@ -176,45 +177,48 @@ static int check_name(struct store *s, const char *name, struct err *e) {
 static int insert_session(struct store *s, const struct session_row *row, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"INSERT INTO sessions (" ROW_COLUMNS
-			") VALUES (?, ?, ?, ?, ?, ?, '', '', 'CREATED', ?, ?, 0, 0, ?)",
-			"ttttttiii", row->id, row->name, row->workspace, row->profile, row->agent,
-			row->provider, (int64_t)row->serial, row->created, row->deadline) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "INSERT INTO sessions (" ROW_COLUMNS
+			      ") VALUES (?, ?, ?, ?, ?, ?, '', '', 'CREATED', ?, ?, 0, 0, ?)",
+			      "ttttttiii", row->id, row->name, row->workspace, row->profile,
+			      row->agent, row->provider, (int64_t)row->serial, row->created,
+			      row->deadline) != 0) {
 		return -1;
 	}
-	return sql_run(s->db, st, e) == 1 ? 0 : -1;
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
 }
 
 static int insert_token(struct store *s, const char *session, const struct token_hash *token,
 			int64_t expires, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"INSERT INTO tokens (hash, session, expires, revoked) VALUES (?, ?, ?, 0)",
-			"hti", token, session, expires) != 0) {
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "INSERT INTO tokens (hash, session, expires, revoked) VALUES (?, ?, ?, 0)",
+		    "hti", token, session, expires) != 0) {
 		return -1;
 	}
-	return sql_run(s->db, st, e) == 1 ? 0 : -1;
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
 }
 
 /* H4.  Tokens and activity of the removed sessions go with them. */
 static int prune_sessions(struct store *s, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"DELETE FROM sessions WHERE state NOT IN " LIVE_STATES
-			" AND id NOT IN (SELECT id FROM sessions WHERE state NOT IN " LIVE_STATES
-			" ORDER BY id DESC LIMIT ?)",
-			"i", (int64_t)STORE_ENDED_MAX) != 0) {
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "DELETE FROM sessions WHERE state NOT IN " LIVE_STATES
+		    " AND id NOT IN (SELECT id FROM sessions WHERE state NOT IN " LIVE_STATES
+		    " ORDER BY id DESC LIMIT ?)",
+		    "i", (int64_t)STORE_ENDED_MAX) != 0) {
 		return -1;
 	}
-	return sql_run(s->db, st, e) < 0 ? -1 : 0;
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
 }
 
 int store_add_session(struct store *s, const struct session_row *row,
 		      const struct token_hash *token, int64_t token_expires, struct err *e) {
-	if (sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
 		return -1;
 	}
 	bool done = check_name(s, row->name, e) == 0 && prune_sessions(s, e) == 0 &&
@@ -243,11 +247,11 @@ int store_change_state(struct store *s, const struct state_change *c, enum sessi
 		       " level = iif(?3 = '', level, ?3)%s%s%s WHERE id = ?5 AND state = ?6",
 		       column == NULL ? "" : ", ", column == NULL ? "" : column,
 		       column == NULL ? "" : " = ?4");
-	if (sql_prepare(s->db, &st, e, sql, "tttitt", state_name(to), c->reason, c->level, c->now,
-			c->id, state_name(c->from)) != 0) {
+	if (store_sql_prepare(s->db, &st, e, sql, "tttitt", state_name(to), c->reason, c->level,
+			      c->now, c->id, state_name(c->from)) != 0) {
 		return -1;
 	}
-	int changed = sql_run(s->db, st, e);
+	int changed = store_sql_run(s->db, st, e);
 	if (changed == 0) {
 		return err_set(e, ERR_REFUSED, "session", "%s is not in state %s", c->id,
 			       state_name(c->from));
@@ -259,15 +263,15 @@ int store_change_state(struct store *s, const struct state_change *c, enum sessi
 }
 
 static void report_session(sqlite3_stmt *st, const struct session_reader *reader) {
-	int state = state_by_name(sql_text(st, 8));
+	int state = state_by_name(store_sql_text(st, 8));
 	struct session_row row = {
-		.name = sql_text(st, 1),
-		.workspace = sql_text(st, 2),
-		.profile = sql_text(st, 3),
-		.agent = sql_text(st, 4),
-		.provider = sql_text(st, 5),
-		.level = sql_text(st, 6),
-		.reason = sql_text(st, 7),
+		.name = store_sql_text(st, 1),
+		.workspace = store_sql_text(st, 2),
+		.profile = store_sql_text(st, 3),
+		.agent = store_sql_text(st, 4),
+		.provider = store_sql_text(st, 5),
+		.level = store_sql_text(st, 6),
+		.reason = store_sql_text(st, 7),
 		.state = state < 0 ? SESSION_FAILED : (enum session_state)state,
 		.serial = sqlite3_column_int(st, 9) != 0,
 		.created = sqlite3_column_int64(st, 10),
@@ -275,7 +279,7 @@ static void report_session(sqlite3_stmt *st, const struct session_reader *reader
 		.ended = sqlite3_column_int64(st, 12),
 		.deadline = sqlite3_column_int64(st, 13),
 	};
-	(void)snprintf(row.id, sizeof row.id, "%s", sql_text(st, 0));
+	(void)snprintf(row.id, sizeof row.id, "%s", store_sql_text(st, 0));
 	reader->found(reader->arg, &row);
 }
 
@@ -283,7 +287,7 @@ static int report_all(struct store *s, sqlite3_stmt *st, const struct session_re
 		      struct err *e) {
 	int rc, count = 0;
 
-	while ((rc = sql_step(s->db, st, e)) == 1) {
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
 		report_session(st, reader);
 		count++;
 	}
@@ -293,8 +297,8 @@ static int report_all(struct store *s, sqlite3_stmt *st, const struct session_re
 int store_each_session(struct store *s, const struct session_reader *reader, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e, "SELECT " ROW_COLUMNS " FROM sessions ORDER BY id", "") !=
-	    0) {
+	if (store_sql_prepare(s->db, &st, e, "SELECT " ROW_COLUMNS " FROM sessions ORDER BY id",
+			      "") != 0) {
 		return -1;
 	}
 	return report_all(s, st, reader, e) < 0 ? -1 : 0;
@@ -304,11 +308,11 @@ int store_get_session(struct store *s, const char *id_or_name, const struct sess
 		      struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"SELECT " ROW_COLUMNS
-			" FROM sessions WHERE id = ?1 OR (name = ?1 AND ?1 <> '')"
-			" ORDER BY state NOT IN " LIVE_STATES ", id DESC LIMIT 1",
-			"t", id_or_name) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT " ROW_COLUMNS
+			      " FROM sessions WHERE id = ?1 OR (name = ?1 AND ?1 <> '')"
+			      " ORDER BY state NOT IN " LIVE_STATES ", id DESC LIMIT 1",
+			      "t", id_or_name) != 0) {
 		return -1;
 	}
 	int count = report_all(s, st, reader, e);
@@ -319,19 +323,19 @@ int store_recover(struct store *s, const char *reason, int64_t now,
 		  const struct session_reader *reader, struct err *e) {
 	auto_statement *list = NULL, *end = NULL;
 
-	if (sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
 		return -1;
 	}
-	bool done = sql_prepare(s->db, &list, e,
-				"SELECT " ROW_COLUMNS " FROM sessions WHERE state IN " LIVE_STATES
-				" ORDER BY id",
-				"") == 0 &&
+	bool done = store_sql_prepare(s->db, &list, e,
+				      "SELECT " ROW_COLUMNS
+				      " FROM sessions WHERE state IN " LIVE_STATES " ORDER BY id",
+				      "") == 0 &&
 		    report_all(s, list, reader, e) >= 0 &&
-		    sql_prepare(s->db, &end, e,
-				"UPDATE sessions SET state = 'FAILED', reason = ?, ended = ?"
-				" WHERE state IN " LIVE_STATES,
-				"ti", reason, now) == 0 &&
-		    sql_run(s->db, end, e) >= 0;
+		    store_sql_prepare(s->db, &end, e,
+				      "UPDATE sessions SET state = 'FAILED', reason = ?, ended = ?"
+				      " WHERE state IN " LIVE_STATES,
+				      "ti", reason, now) == 0 &&
+		    store_sql_run(s->db, end, e) >= 0;
 	return finish(s, done ? 0 : -1, e);
 }
 
@@ -346,12 +350,12 @@ int store_revoke_tokens(struct store *s, const char *session, int64_t now, int *
 			struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"UPDATE tokens SET revoked = ? WHERE session = ? AND revoked = 0", "it",
-			now, session) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "UPDATE tokens SET revoked = ? WHERE session = ? AND revoked = 0",
+			      "it", now, session) != 0) {
 		return -1;
 	}
-	int changed = sql_run(s->db, st, e);
+	int changed = store_sql_run(s->db, st, e);
 	if (changed >= 0 && ret_count != NULL) {
 		*ret_count = changed;
 	}
@@ -366,12 +370,12 @@ int store_check_token(struct store *s, const char *session, const struct token_h
 	enum token_verdict verdict = TOKEN_UNKNOWN;
 	int rc;
 
-	if (sql_prepare(s->db, &st, e,
-			"SELECT hash, expires, revoked FROM tokens WHERE session = ?", "t",
-			session) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT hash, expires, revoked FROM tokens WHERE session = ?", "t",
+			      session) != 0) {
 		return -1;
 	}
-	while ((rc = sql_step(s->db, st, e)) == 1) {
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
 		struct token_hash have;
 		const void *blob = sqlite3_column_blob(st, 0);
 		if (blob == NULL || sqlite3_column_bytes(st, 0) != (int)sizeof have.bytes) {
@@ -396,31 +400,32 @@ int store_check_token(struct store *s, const char *session, const struct token_h
 static int insert_activity(struct store *s, const struct activity_row *row, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(s->db, &st, e,
-			"INSERT INTO activity (session, time, kind, text) VALUES (?, ?, ?, ?)",
-			"titt", row->session, row->time, row->kind, row->text) != 0) {
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "INSERT INTO activity (session, time, kind, text) VALUES (?, ?, ?, ?)", "titt",
+		    row->session, row->time, row->kind, row->text) != 0) {
 		return -1;
 	}
-	return sql_run(s->db, st, e) == 1 ? 0 : -1;
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
 }
 
 /* H4.  `seq` counts all sessions, so the limit is found by an offset in the index. */
 static int prune_activity(struct store *s, const char *session, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (sql_prepare(
+	if (store_sql_prepare(
 		    s->db, &st, e,
 		    "DELETE FROM activity WHERE session = ?1 AND seq <= (SELECT seq FROM activity"
 		    " WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
 		    "ti", session, (int64_t)STORE_ACTIVITY_MAX) != 0) {
 		return -1;
 	}
-	return sql_run(s->db, st, e) < 0 ? -1 : 0;
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
 }
 
 int store_add_activity(struct store *s, const struct activity_row *row, int64_t *ret_seq,
 		       struct err *e) {
-	if (sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
 		return -1;
 	}
 	int rc = insert_activity(s, row, e);
@@ -442,19 +447,19 @@ int store_each_activity(struct store *s, const struct activity_reader *reader, s
 	auto_statement *st = NULL;
 	int rc;
 
-	if (sql_prepare(s->db, &st, e,
-			"SELECT seq, time, session, kind, text FROM activity"
-			" WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
-			"tii", reader->session, reader->after, (int64_t)reader->limit) != 0) {
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT seq, time, session, kind, text FROM activity"
+			      " WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
+			      "tii", reader->session, reader->after, (int64_t)reader->limit) != 0) {
 		return -1;
 	}
-	while ((rc = sql_step(s->db, st, e)) == 1) {
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
 		struct activity_row row = {
 			.seq = sqlite3_column_int64(st, 0),
 			.time = sqlite3_column_int64(st, 1),
-			.session = sql_text(st, 2),
-			.kind = sql_text(st, 3),
-			.text = sql_text(st, 4),
+			.session = store_sql_text(st, 2),
+			.kind = store_sql_text(st, 3),
+			.text = store_sql_text(st, 4),
 		};
 		reader->found(reader->arg, &row);
 	}

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's database: sessions, tokens, activity (SQLite).
  *
- * H1  A change is on the disk before the function that made it returns: WAL with synchronous=FULL.
- *     So `kill -9` of the daemon, or of the machine, loses nothing that a client got an answer for.
- * H2  A session changes its state only by a row of session/state.c, and only from the state that
- *     the caller names: two changes at once cannot both happen.
- * H3  Tokens are stored as hashes.
- * H4  The number of activities of a session, and of ended sessions, is limited; the oldest go.
+ * Invariants H1 to H4 of session/daemon.h are its.
  *
  * Must not: store a value of the environment, or a policy with such a value. */
 #ifndef CORRAL_SESSION_STORE_H

@@ -10,16 +10,16 @@
 
 #include <stdarg.h>
 
-int(sql_fail)(sqlite3 *db, const char *doing, struct err *e) {
+int(store_sql_fail)(sqlite3 *db, const char *doing, struct err *e) {
 	(void)err_set(e, ERR_FILE, "database", "%s: %s", doing, sqlite3_errmsg(db));
 	return err_fix(e, "check the free space and the owner of the database; `corral daemon "
 			  "status` prints its path");
 }
 
-int sql_exec(sqlite3 *db, const char *sql, struct err *e) {
+int store_sql_exec(sqlite3 *db, const char *sql, struct err *e) {
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
 		       ? 0
-		       : sql_fail(db, "cannot change the database", e);
+		       : store_sql_fail(db, "cannot change the database", e);
 }
 
 static int bind_one(sqlite3_stmt *st, int at, char type, va_list *values) {
@@ -33,8 +33,8 @@ static int bind_one(sqlite3_stmt *st, int at, char type, va_list *values) {
 	return sqlite3_bind_text(st, at, va_arg(*values, const char *), -1, SQLITE_STATIC);
 }
 
-int sql_prepare(sqlite3 *db, sqlite3_stmt **ret, struct err *e, const char *sql, const char *types,
-		...) {
+int store_sql_prepare(sqlite3 *db, sqlite3_stmt **ret, struct err *e, const char *sql,
+		      const char *types, ...) {
 	va_list values;
 	int rc = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
 
@@ -43,22 +43,23 @@ int sql_prepare(sqlite3 *db, sqlite3_stmt **ret, struct err *e, const char *sql,
 		rc = bind_one(*ret, i + 1, types[i], &values);
 	}
 	va_end(values);
-	return rc == SQLITE_OK ? 0 : sql_fail(db, "cannot prepare a statement", e);
+	return rc == SQLITE_OK ? 0 : store_sql_fail(db, "cannot prepare a statement", e);
 }
 
-int sql_run(sqlite3 *db, sqlite3_stmt *st, struct err *e) {
-	return sqlite3_step(st) == SQLITE_DONE ? sqlite3_changes(db)
-					       : sql_fail(db, "cannot change the database", e);
+int store_sql_run(sqlite3 *db, sqlite3_stmt *st, struct err *e) {
+	return sqlite3_step(st) == SQLITE_DONE
+		       ? sqlite3_changes(db)
+		       : store_sql_fail(db, "cannot change the database", e);
 }
 
-int sql_step(sqlite3 *db, sqlite3_stmt *st, struct err *e) {
+int store_sql_step(sqlite3 *db, sqlite3_stmt *st, struct err *e) {
 	int rc = sqlite3_step(st);
 	return rc == SQLITE_ROW    ? 1
 	       : rc == SQLITE_DONE ? 0
-				   : sql_fail(db, "cannot read the database", e);
+				   : store_sql_fail(db, "cannot read the database", e);
 }
 
-const char *sql_text(sqlite3_stmt *st, int column) {
+const char *store_sql_text(sqlite3_stmt *st, int column) {
 	const unsigned char *text = sqlite3_column_text(st, column);
 	return text == NULL ? "" : (const char *)text;
 }

@@ -14,24 +14,24 @@ static inline void auto_statement_(sqlite3_stmt **st) {
 }
 #define auto_statement __attribute__((cleanup(auto_statement_))) sqlite3_stmt
 
-int sql_fail(sqlite3 *db, const char *doing, struct err *e);
-#define sql_fail(...) err_failed(sql_fail(__VA_ARGS__))
+int store_sql_fail(sqlite3 *db, const char *doing, struct err *e);
+#define store_sql_fail(...) err_failed(store_sql_fail(__VA_ARGS__))
 
 /* Statements without parameters and rows. */
-int sql_exec(sqlite3 *db, const char *sql, struct err *e);
+int store_sql_exec(sqlite3 *db, const char *sql, struct err *e);
 
 /* types has a letter for each parameter: t a text, i an int64_t, h a struct token_hash.  The values
  * have to outlive the statement. */
-int sql_prepare(sqlite3 *db, sqlite3_stmt **ret, struct err *e, const char *sql, const char *types,
-		...);
+int store_sql_prepare(sqlite3 *db, sqlite3_stmt **ret, struct err *e, const char *sql,
+		      const char *types, ...);
 
 /* Runs a statement that returns no row; the number of changed rows, or -1. */
-int sql_run(sqlite3 *db, sqlite3_stmt *st, struct err *e);
+int store_sql_run(sqlite3 *db, sqlite3_stmt *st, struct err *e);
 
 /* 1: a row; 0: the end; -1. */
-int sql_step(sqlite3 *db, sqlite3_stmt *st, struct err *e);
+int store_sql_step(sqlite3 *db, sqlite3_stmt *st, struct err *e);
 
 /* A column, never NULL. */
-const char *sql_text(sqlite3_stmt *st, int column);
+const char *store_sql_text(sqlite3_stmt *st, int column);
 
 #endif

@@ -20,15 +20,17 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Between SIGTERM and SIGKILL at the end of a session. */
 #define GRACE_MS 2000
+/* Between two attempts to kill a command that has just been started. */
+#define CANCEL_STEP_MS 50
 /* libcorral needs less than 64 KiB of stack. */
 #define STACK_SIZE ((size_t)512 * 1024)
 
@@ -37,7 +39,7 @@ struct job {
 	uint32_t call;
 	json_t *request;
 	int fds[WIRE_FDS]; /* -1: captured */
-	int cancel;        /* eventfd */
+	atomic_bool cancelled;
 	struct job *next;
 };
 
@@ -49,6 +51,7 @@ struct supervisor {
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
 	size_t njobs;
+	bool cancels; /* a command that was cancelled may not be gone */
 };
 
 /* ---- messages ---- */
@@ -169,7 +172,7 @@ static void run_job(const struct job *j) {
 	how.env = (const char *const *)env;
 	how.directory = json_string_value(json_object_get(j->request, "cwd"));
 	how.timeout_ms = json_integer_value(json_object_get(j->request, "timeout_ms"));
-	how.cancel_fd = j->cancel;
+	how.key = j->call;
 	if (argv == NULL || env == NULL) {
 		err.kind = CORRAL_E_MEMORY;
 		(void)snprintf(err.message, sizeof err.message, "out of memory");
@@ -187,7 +190,6 @@ static void job_free(struct job *j) {
 	for (int i = 0; i < WIRE_FDS; i++) {
 		drop_fd(&j->fds[i]);
 	}
-	drop_fd(&j->cancel);
 	json_decref(j->request);
 	free(j);
 }
@@ -217,15 +219,9 @@ static struct job *job_ended(struct job *j) {
 	return next;
 }
 
-/* The client went away while the command waited for others. */
-static bool is_cancelled(const struct job *j) {
-	struct pollfd set = {.fd = j->cancel, .events = POLLIN};
-	return poll(&set, 1, 0) == 1;
-}
-
 static void *job_thread(void *arg) {
 	for (struct job *j = arg; j != NULL;) {
-		if (!is_cancelled(j)) {
+		if (!atomic_load(&j->cancelled)) { /* else its client went away while it waited */
 			run_job(j);
 		}
 		j = job_ended(j);
@@ -283,14 +279,13 @@ static void start_job(struct supervisor *s, struct wire_message *m) {
 	*j = (struct job){.owner = s,
 			  .call = m->call,
 			  .request = json_loads(m->text, 0, NULL),
-			  .fds = {-1, -1, -1},
-			  .cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+			  .fds = {-1, -1, -1}};
 	if (m->nfds == WIRE_FDS) {
 		memcpy(j->fds, m->fds, sizeof j->fds);
 		m->nfds = 0;
 	}
-	if (j->request == NULL || j->cancel < 0) {
-		refuse_job(j, "the supervisor has too few descriptors or too little memory");
+	if (j->request == NULL) {
+		refuse_job(j, "the supervisor has too little memory");
 		job_free(j);
 		return;
 	}
@@ -302,29 +297,28 @@ static void start_job(struct supervisor *s, struct wire_message *m) {
 
 /* ---- cancel and stop ---- */
 
-static void cancel_job(struct supervisor *s, uint32_t call) {
-	const uint64_t one = 1;
+/* Kills one command, or all (call 0), and repeats it for commands that were cancelled before their
+ * thread had started them.  Returns whether one is left. */
+static bool cancel_jobs(struct supervisor *s, uint32_t call, bool all) {
+	bool left = false;
 
 	(void)pthread_mutex_lock(&s->lock);
-	struct job *const lists[] = {s->jobs, s->waiting};
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		for (struct job *j = lists[i]; j != NULL; j = j->next) {
-			if (j->call == call) {
-				(void)!write(j->cancel, &one, sizeof one); /* cannot be full */
-			}
+	for (struct job *j = s->waiting; j != NULL; j = j->next) {
+		if (all || j->call == call) {
+			atomic_store(&j->cancelled, true);
+		}
+	}
+	for (struct job *j = s->jobs; j != NULL; j = j->next) {
+		if (all || j->call == call) {
+			atomic_store(&j->cancelled, true);
+		}
+		if (atomic_load(&j->cancelled)) {
+			(void)corral_session_kill(s->session, j->call); /* 0: not started yet */
+			left = true;
 		}
 	}
 	(void)pthread_mutex_unlock(&s->lock);
-}
-
-static void cancel_all(struct supervisor *s) {
-	const uint64_t one = 1;
-
-	(void)pthread_mutex_lock(&s->lock);
-	for (struct job *j = s->jobs; j != NULL; j = j->next) {
-		(void)!write(j->cancel, &one, sizeof one); /* cannot be full */
-	}
-	(void)pthread_mutex_unlock(&s->lock);
+	return left;
 }
 
 static size_t count_jobs(struct supervisor *s) {
@@ -336,7 +330,7 @@ static size_t count_jobs(struct supervisor *s) {
 
 /* SIGTERM for every process, a grace period, then the end of the sandbox.  Commands that the grace
  * period ended have time to send their results. */
-_Noreturn static void stop(struct supervisor *s) {
+static _Noreturn void stop(struct supervisor *s) {
 	const struct timespec step = {.tv_nsec = 10000000L};
 
 	(void)corral_session_signal(s->session, SIGTERM); /* else they are killed */
@@ -344,7 +338,7 @@ _Noreturn static void stop(struct supervisor *s) {
 		(void)nanosleep(&step, NULL);
 	}
 	for (int i = 0; i < GRACE_MS / 100 && count_jobs(s) > 0; i++) {
-		cancel_all(s);
+		(void)cancel_jobs(s, 0, true); /* the loop repeats it */
 		(void)nanosleep(&step, NULL);
 	}
 	/* With commands that are not gone, closing would free memory that their threads use: the
@@ -433,7 +427,7 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 }
 
 /* The sandbox has ended by itself: its commands are lost, and their threads report it. */
-_Noreturn static void end(struct supervisor *s) {
+static _Noreturn void end(struct supervisor *s) {
 	const struct timespec step = {.tv_nsec = 10000000L};
 
 	for (int i = 0; i < GRACE_MS / 10 && count_jobs(s) > 0; i++) {
@@ -457,7 +451,7 @@ static void serve(struct supervisor *s) {
 		start_job(s, &m);
 		break;
 	case WIRE_CANCEL:
-		cancel_job(s, m.call);
+		s->cancels = cancel_jobs(s, m.call, false);
 		break;
 	case WIRE_STOP:
 		stop(s);
@@ -486,7 +480,10 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 			{.fd = s.channel, .events = POLLIN},
 			{.fd = corral_session_fd(s.session), .events = POLLIN},
 		};
-		(void)poll(slots, ARRAY_LEN(slots), -1); /* after EINTR it is tried again */
+		/* After EINTR it is tried again. */
+		if (poll(slots, ARRAY_LEN(slots), s.cancels ? CANCEL_STEP_MS : -1) == 0) {
+			s.cancels = cancel_jobs(&s, 0, false);
+		}
 		if (slots[0].revents != 0) {
 			serve(&s);
 		}

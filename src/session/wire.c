@@ -105,7 +105,7 @@ int session_wire_receive(int channel, struct wire_message *ret) {
 		if (i < ret->nfds) {
 			ret->fds[i] = fds[i];
 		} else if (fds[i] != memory) {
-			(void)close(fds[i]);
+			drop_fd(&fds[i]);
 		}
 	}
 	rc = sound ? take_text(ret, &f, memory) : -EBADMSG;

@@ -121,6 +121,55 @@ TEST(a_started_command_reads_and_writes_through_pipes) {
 	close(out[0]);
 }
 
+static bool has_step(const struct corral_result *result, const char *name) {
+	const char *step;
+	int64_t us;
+
+	for (size_t i = 0; corral_result_timing(result, i, &step, &us) == 0; i++) {
+		if (strcmp(step, name) == 0) {
+			return us >= 0;
+		}
+	}
+	return false;
+}
+
+TEST(a_timed_run_lists_its_steps_after_those_of_the_caller) {
+	const char *argv[] = {"true", NULL}, *step = NULL;
+	const struct corral_timing own[] = {{"thinking", 42}};
+	struct corral_options options = CORRAL_OPTIONS_INIT;
+	struct corral_error err = {0};
+	struct corral_process *process = NULL;
+	struct corral_result *result = NULL;
+	struct corral_policy *policy = policy_in(workspace);
+	int64_t us = 0;
+
+	REQUIRE(policy != NULL);
+	options.out = options.err = CORRAL_NULL;
+	REQUIRE(corral_run(policy, argv, &options, &result, &err) == 0);
+	CHECK_INT(corral_result_timing(result, 0, &step, &us), 1);
+	CHECK_INT(corral_result_timing(NULL, 0, &step, &us), -1);
+	corral_result_free(result);
+	options.timings = 1;
+	options.earlier = own;
+	options.nearlier = 1;
+	for (int i = 0; i < 2; i++) {
+		int rc = i == 0 ? corral_run(policy, argv, &options, &result, &err)
+				: corral_spawn(policy, argv, &options, &process, &err);
+		REQUIRE(rc == 0 && (i == 0 || corral_wait(process, &result, &err) == 0));
+		REQUIRE(corral_result_timing(result, 0, &step, &us) == 0);
+		CHECK_STR(step, "thinking");
+		CHECK_INT(us, 42);
+		CHECK(has_step(result, "plan") && has_step(result, "clone") &&
+		      has_step(result, "execve") && has_step(result, "report") &&
+		      has_step(result, "finish") && has_step(result, "result"));
+		corral_result_free(result);
+	}
+	options.earlier = NULL;
+	CHECK_INT(corral_run(policy, argv, &options, &result, &err), -1);
+	CHECK_INT(err.kind, CORRAL_E_USAGE);
+	corral_policy_free(policy);
+}
+
 TEST(a_started_command_can_be_signalled) {
 	const char *argv[] = {"sleep", "600", NULL};
 	struct corral_error err = {0};

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -129,6 +130,17 @@ static void relay(void) {
 	(void)pause();
 }
 
+/* Sends bytes of a report to every descriptor that this process could have. */
+static int forges(void) {
+	static const char report[40];
+	int got = 0;
+
+	for (int fd = 3; fd < 1024; fd++) {
+		got += send(fd, report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+	}
+	return got;
+}
+
 __attribute__((constructor)) static void attack(void) {
 	const char *what = getenv("SESSION_ATTACK");
 
@@ -140,6 +152,9 @@ __attribute__((constructor)) static void attack(void) {
 		       reaches(leader_of_this()), reaches_twin() != 0 ? "yes" : "no");
 		(void)fflush(stdout);
 		_exit(0);
+	}
+	if (strcmp(what, "forge") == 0) {
+		_exit(forges() == 0 ? 5 : 6);
 	}
 	if (strcmp(what, "relay") == 0) {
 		relay();
@@ -393,7 +408,7 @@ TEST(a_command_has_the_descriptors_variables_and_directory_of_its_request) {
 	each_level(check_request);
 }
 
-/* W3: ls has its own descriptor of the directory. */
+/* Z3: ls has its own descriptor of the directory. */
 static void check_descriptors(struct corral_session *s) {
 	char out[256];
 	int many[3];
@@ -408,7 +423,7 @@ static void check_descriptors(struct corral_session *s) {
 	}
 }
 
-TEST(W3_a_command_has_no_other_descriptor) {
+TEST(Z3_a_command_has_no_other_descriptor) {
 	each_level(check_descriptors);
 }
 
@@ -520,7 +535,9 @@ static void check_background(struct corral_session *s) {
 	REQUIRE(x != NULL);
 	(void)close(other[1]);
 	read_line(other[0], line, sizeof line);
-	CHECK_INT(sh(s, "pkill sleep", NULL, 0), 0);
+	CHECK_INT(sh(s, "for i in $(seq 20); do pkill -f '[s]leep 1000'; sleep 0.05; done; :", NULL,
+		     0),
+		  0);
 	CHECK(all_closed(out[0]));
 	CHECK(all_closed(other[0]));
 	corral_exec_free(x);
@@ -557,8 +574,45 @@ static void check_kill(struct corral_session *s) {
 	(void)close(kept[0]);
 }
 
-TEST(W5_a_kill_ends_the_tree_of_one_command_and_no_other) {
+TEST(Z5_a_kill_ends_the_tree_of_one_command_and_no_other) {
 	each_level(check_kill);
+}
+
+/* corral_session_run() in a thread, killed from another. */
+static void *keyed(void *arg) {
+	struct job *j = arg;
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	const char *argv[] = {"sh", "-c", HIDDEN " echo begun; sleep 1000", NULL};
+
+	o.key = (uint64_t)j->number;
+	struct corral_result *r = run(j->s, argv, &o);
+	j->right = r != NULL && strcmp(corral_result_reason(r), "cancelled") == 0;
+	corral_result_free(r);
+	return NULL;
+}
+
+static void check_key(struct corral_session *s) {
+	struct job first = {.s = s, .number = 1}, second = {.s = s, .number = 2};
+	pthread_t threads[2];
+
+	REQUIRE(pthread_create(&threads[0], NULL, keyed, &first) == 0);
+	REQUIRE(pthread_create(&threads[1], NULL, keyed, &second) == 0);
+	CHECK_INT(corral_session_kill(s, 3), 0);
+	while (corral_session_kill(s, 1) == 0) {
+		(void)usleep(1000); /* until it has started */
+	}
+	(void)pthread_join(threads[0], NULL);
+	CHECK(first.right);
+	CHECK_INT(corral_session_kill(s, 1), 0);
+	while (corral_session_kill(s, 2) == 0) {
+		(void)usleep(1000);
+	}
+	(void)pthread_join(threads[1], NULL);
+	CHECK(second.right);
+}
+
+TEST(another_thread_kills_a_command_by_its_key) {
+	each_level(check_key);
 }
 
 static void check_fork_loop(struct corral_session *s) {
@@ -589,7 +643,7 @@ static void check_fork_loop(struct corral_session *s) {
 	(void)close(kept[0]);
 }
 
-TEST(W5_a_kill_ends_a_command_that_forks_in_a_loop) {
+TEST(Z5_a_kill_ends_a_command_that_forks_in_a_loop) {
 	each_level(check_fork_loop);
 }
 
@@ -615,7 +669,7 @@ static void check_timeout(struct corral_session *s) {
 	(void)close(out[0]);
 }
 
-TEST(W5_a_time_out_ends_the_tree_and_the_session_goes_on) {
+TEST(Z5_a_time_out_ends_the_tree_and_the_session_goes_on) {
 	each_level(check_timeout);
 }
 
@@ -674,7 +728,7 @@ static void check_reach(struct corral_session *s) {
 	CHECK_STR(out, "zygote 0 leader 0 twin yes\n");
 }
 
-TEST(W2_no_command_reaches_the_memory_or_a_descriptor_of_zygote_or_leader) {
+TEST(Z2_no_command_reaches_the_memory_or_a_descriptor_of_zygote_or_leader) {
 	each_level(check_reach);
 }
 
@@ -701,7 +755,7 @@ static void check_zygote_killed(struct corral_session *s) {
 	(void)close(out[0]);
 }
 
-TEST(W6_the_session_ends_with_its_zygote) {
+TEST(Z6_the_session_ends_with_its_zygote) {
 	each_level(check_zygote_killed);
 }
 
@@ -714,7 +768,7 @@ static void check_leader_killed(struct corral_session *s) {
 	CHECK_INT(corral_session_alive(s), 0);
 }
 
-TEST(W6_the_session_ends_with_a_leader) {
+TEST(Z6_the_session_ends_with_a_leader) {
 	each_level(check_leader_killed);
 }
 
@@ -729,8 +783,48 @@ static void check_stopped(struct corral_session *s) {
 	CHECK_STR(out, "on\n");
 }
 
-TEST(W6_a_command_cannot_stop_zygote_or_leader_for_long) {
+TEST(Z6_a_command_cannot_stop_zygote_or_leader_for_long) {
 	each_level(check_stopped);
+}
+
+static void check_forged(struct corral_session *s) {
+	char out[64];
+
+	struct corral_exec *x = start(s, "sleep 0.3; exit 0", CORRAL_NULL);
+	REQUIRE(x != NULL);
+	CHECK_INT(attack_with(s, "forge", out, sizeof out), 5);
+	CHECK_STR(ends_with(x), "exit");
+}
+
+TEST(Z4_no_command_reports_the_end_of_another) {
+	each_level(check_forged);
+}
+
+/* What a process can see of its layers. */
+#define LAYERS                                                                                     \
+	"grep -E '^(Seccomp|NoNewPrivs|Cap|Uid|Gid|Groups|Sig(Ign|Blk|Cgt))' /proc/self/status; "  \
+	"ulimit -a; umask; pwd; nice; cat /proc/self/oom_score_adj; readlink /proc/self/fd/0; "    \
+	"env | sort | grep -v -e _ID= -e TMPDIR= -e /corral; cut -d' ' -f5,6 "                     \
+	"/proc/self/mountinfo; "                                                                   \
+	"ls /; ls -a .; touch /usr/x kept/x 2>&1; ls /root 2>&1; "                                 \
+	"test $(ps -e 2>/dev/null | wc -l) -lt 9 && echo alone"
+
+static void check_layers(struct corral_session *s) {
+	const char *argv[] = {"sh", "-c", LAYERS, NULL};
+	struct corral_policy *policy = policy_of(corral_session_level(s));
+	struct corral_result *cold = NULL, *warm = run(s, argv, NULL);
+
+	REQUIRE(warm != NULL && corral_run(policy, argv, NULL, &cold, NULL) == 0);
+	CHECK_STR(corral_result_stdout(warm, NULL, NULL), corral_result_stdout(cold, NULL, NULL));
+	CHECK(strstr(corral_result_stdout(warm, NULL, NULL), "NoNewPrivs:\t1") != NULL);
+	CHECK_STR(corral_result_level(warm), corral_result_level(cold));
+	corral_result_free(warm);
+	corral_result_free(cold);
+	corral_policy_free(policy);
+}
+
+TEST(Z1_a_command_has_the_layers_of_a_run) {
+	each_level(check_layers);
 }
 
 /* ---- the owner ---- */
@@ -759,7 +853,7 @@ static void check_close(struct corral_session *s) {
 	}
 }
 
-TEST(W7_close_ends_background_processes) {
+TEST(Z7_close_ends_background_processes) {
 	world_begin();
 	check_close(NULL);
 	world_end();
@@ -789,7 +883,7 @@ static _Noreturn void own_and_die(const char *level, int out) {
 	_exit(1);
 }
 
-TEST(W7_a_session_ends_with_its_owner) {
+TEST(Z7_a_session_ends_with_its_owner) {
 	static const char *const levels[] = {"full", "standard"};
 
 	world_begin();

@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The readers of the audit log on a million records: seconds of processor time, and memory.
 
-    tests/bench/audit.py --corral build/corral [--records 1000000] [--rounds 3] [--place DIRECTORY]
-
-The log is generated, with a valid hash chain and head, in a directory that is removed at the end; the page cache is warm.
+The log is generated, with a valid hash chain and head; the page cache is warm.
 """
-import argparse
 import datetime
 import hashlib
 import json
@@ -14,10 +10,11 @@ import os
 import random
 import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 
+from page import Table
+
+NAME, TITLE = "audit", "Readers of the audit log"
+ABOUT = "Processor time, and the peak of memory, on a generated log with a warm page cache."
 FILE_MAX = 16 * 1024 * 1024
 HEAD_AT = 8 * 1024 * 1024
 ALPHABET = "0123456789abcdefghjkmnpqrstuvwxyz"
@@ -105,33 +102,31 @@ def generate(state, records):
     return sum(entry.stat().st_size for entry in os.scandir(f"{state}/audit"))
 
 
-def measure(corral, home, words):
-    """Processor seconds and the peak of memory in MB of one call, in a process that waits for it alone."""
-    with open(os.devnull, "wb") as nothing:
-        pid = subprocess.Popen([corral, "audit", *words], env={"HOME": home, "PATH": "/usr/bin:/bin"}, stdout=nothing).pid
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        sys.exit(f"corral audit {' '.join(words)}: status {status}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def one(bench, home, words):
+    """Processor seconds and the peak of memory in MB of one call."""
+    said = bench.output([bench.program("crowd"), "use", bench.corral, "audit", *words], bench.place, env={"HOME": home}).split()
+    return float(said[0]), int(said[1]) / 1024
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corral", required=True)
-    parser.add_argument("--records", type=int, default=1000000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--place", default=None)
-    args = parser.parse_args()
-    home = tempfile.mkdtemp(prefix="corral-audit-", dir=args.place)
+def measure(bench):
+    home, records = f"{bench.place}/audit", 100000 if bench.quick else 1000000
+    os.makedirs(home)
     try:
-        size = generate(f"{home}/.local/state/corral", args.records)
-        print(f"\nreaders of the audit log: {args.records} records, {size / 1e6:.0f} MB; processor time, median of {args.rounds}")
+        size = generate(f"{home}/.local/state/corral", records)
+        bench.give(home)
+        rows = {}
         for name, words in ROWS:
-            rows = [measure(os.path.abspath(args.corral), home, words) for _ in range(args.rounds)]
-            print(f"  {name:28} {statistics.median(row[0] for row in rows):6.2f} s {max(row[1] for row in rows):6.1f} MB")
+            turns = [one(bench, home, words) for _ in range(1 if bench.quick else 3)]
+            rows[name] = {"seconds": statistics.median(turn[0] for turn in turns), "mb": max(turn[1] for turn in turns)}
     finally:
         shutil.rmtree(home)
+    return {"records": records, "bytes": size, "rows": rows}
 
 
-if __name__ == "__main__":
-    main()
+def tables(data):
+    yield Table(f"{data['records']} records, {data['bytes'] / 1e6:.0f} MB", ("reader", "processor time, s", "peak memory, MB"),
+                [(name, f"{row['seconds']:.2f}", f"{row['mb']:.1f}") for name, row in data["rows"].items()])
+
+
+def plots(_data):
+    return ()

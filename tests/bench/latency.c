@@ -1,64 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Added latency of sandboxes over a bare spawn, in one interleaved run.
+/* Times the runs of several commands in turn, so that load of the machine hits all of them alike.
  *
- *     latency ROUNDS NAME COMMAND... -- NAME COMMAND... -- ...
+ *     latency ROUNDS SECONDS NAME COMMAND... -- NAME COMMAND... -- ...
  *
- * The first command is the bare spawn.  Each round runs every command once, so
- * that whatever else the machine does hits all of them alike.  Prints a table
- * of medians; "ratio" is the added time against that of the last command. */
-#include <errno.h>
+ * Prints one JSON object a line for each command: its name, and the microseconds of each round, or
+ * the reason why it failed.  Stdout and stderr of a command are one pipe, as a tool of an agent has
+ * it.  The command "@library" is /bin/true through corral_run() in this process.  A command whose
+ * first runs take longer than SLOW_US has its turn in every eighth round only.  No round begins
+ * after SECONDS.
+ *
+ * Should:   leave a command out that fails in its first run, with the first line of its output.
+ * Fails:    with status 1 when a command fails later: half a measurement is none. */
+#include <corral.h>
+
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 extern char **environ;
 
-#define CONTENDERS_MAX 16
+#define CONTENDERS_MAX 48
+#define SLOW_US 20000
+#define SLOW_TURNS 8
+#define WARM_TURNS 4
 
 struct contender {
 	const char *name;
 	char **argv;
 	double *us;
+	long n;
+	bool slow, failed;
+	char reason[200];
 };
+
+static int output[2]; /* the pipe */
+static struct corral_policy *policy;
 
 static double now_us(void) {
 	struct timespec t;
+
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static double run_once(const struct contender *c) {
-	posix_spawn_file_actions_t quiet;
-	pid_t pid;
-	int status;
+/* Reads the pipe, which does not block, and keeps the first line. */
+static void drain(char *line, size_t cap) {
+	static char text[65536];
+	ssize_t n = read(output[0], text, sizeof text - 1);
 
-	posix_spawn_file_actions_init(&quiet);
-	posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDONLY, 0);
-	double start = now_us();
-	int error = posix_spawnp(&pid, c->argv[0], &quiet, NULL, c->argv, environ);
-	posix_spawn_file_actions_destroy(&quiet);
-	if (error != 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) != 0) {
-		fprintf(stderr, "latency: %s failed (%s)\n", c->name,
-			error != 0 ? strerror(error) : "exit status");
-		exit(1);
+	if (line != NULL && line[0] == '\0' && n > 0) {
+		text[n] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(line, cap, "%.199s", text);
 	}
-	return now_us() - start;
+	while (n > 0) {
+		n = read(output[0], text, sizeof text);
+	}
 }
 
-static int by_value(const void *a, const void *b) {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+static bool run_library(struct contender *c) {
+	static const char *const argv[] = {"/bin/true", NULL};
+	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+	struct corral_error err;
+
+	how.out = how.err = output[1];
+	if (policy == NULL) {
+		policy = corral_policy_new();
+		corral_policy_no_config(policy);
+	}
+	if (corral_run(policy, argv, &how, &result, &err) != 0) {
+		snprintf(c->reason, sizeof c->reason, "%.40s: %.150s", err.layer, err.message);
+		return false;
+	}
+	int status = corral_result_status(result);
+	corral_result_free(result);
+	return status == 0;
+}
+
+static bool run_program(struct contender *c) {
+	posix_spawn_file_actions_t streams;
+	int status = 0;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&streams);
+	posix_spawn_file_actions_addopen(&streams, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&streams, output[1], 1);
+	posix_spawn_file_actions_adddup2(&streams, output[1], 2);
+	int error = posix_spawnp(&pid, c->argv[0], &streams, NULL, c->argv, environ);
+	posix_spawn_file_actions_destroy(&streams);
+	if (error != 0) {
+		snprintf(c->reason, sizeof c->reason, "%s", strerror(error));
+		return false;
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Microseconds of one run, or -1. */
+static double run_once(struct contender *c) {
+	double start = now_us();
+	bool done = (strcmp(c->argv[0], "@library") == 0 ? run_library : run_program)(c);
+	double spent = now_us() - start;
+
+	drain(done ? NULL : c->reason, sizeof c->reason);
+	return done ? spent : -1;
 }
 
 static size_t parse(int argc, char **argv, struct contender *list) {
 	size_t n = 0;
-	for (int i = 2; i < argc && n < CONTENDERS_MAX; i++) {
+
+	for (int i = 3; i < argc && n < CONTENDERS_MAX; i++) {
 		list[n].name = argv[i++];
 		list[n++].argv = argv + i;
 		while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -71,37 +128,67 @@ static size_t parse(int argc, char **argv, struct contender *list) {
 	return n;
 }
 
+/* The first run warms the caches and shows whether the command works; the fastest of some shows
+ * whether it is slow, also on a busy machine. */
+static void warm(struct contender *c, long rounds) {
+	c->us = calloc((size_t)rounds, sizeof *c->us);
+	c->failed = c->us == NULL || run_once(c) < 0;
+	c->slow = !c->failed;
+	for (int i = 0; i < WARM_TURNS && c->slow; i++) {
+		c->slow = run_once(c) > SLOW_US;
+	}
+	for (char *p = c->reason; *p != '\0'; p++) {
+		if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\') {
+			*p = ' ';
+		}
+	}
+}
+
+static void print(const struct contender *c) {
+	if (c->failed) {
+		printf("{\"name\": \"%s\", \"failed\": \"%s\"}\n", c->name,
+		       c->reason[0] == '\0' ? "exit status" : c->reason);
+		return;
+	}
+	printf("{\"name\": \"%s\", \"us\": [", c->name);
+	for (long i = 0; i < c->n; i++) {
+		printf("%s%.0f", i == 0 ? "" : ", ", c->us[i]);
+	}
+	printf("]}\n");
+}
+
 int main(int argc, char **argv) {
-	struct contender list[CONTENDERS_MAX] = {0};
-	long rounds = argc > 3 ? strtol(argv[1], NULL, 10) : 0;
+	static struct contender list[CONTENDERS_MAX];
+	long rounds = argc > 4 ? strtol(argv[1], NULL, 10) : 0;
 	size_t n = parse(argc, argv, list);
 
-	if (rounds < 3 || n < 2) {
-		fprintf(stderr, "usage: latency ROUNDS NAME COMMAND... -- NAME COMMAND...\n");
+	if (rounds < 3 || n < 1 || pipe2(output, O_CLOEXEC) != 0 ||
+	    fcntl(output[0], F_SETFL, O_NONBLOCK) != 0) {
+		fprintf(stderr,
+			"usage: latency ROUNDS SECONDS NAME COMMAND... -- NAME COMMAND...\n");
 		return 2;
 	}
 	for (size_t i = 0; i < n; i++) {
-		list[i].us = calloc((size_t)rounds, sizeof *list[i].us);
-		(void)run_once(&list[i]); /* warms caches and proves that it works */
+		warm(&list[i], rounds);
 	}
-	for (long r = 0; r < rounds; r++) {
+	double until = now_us() + strtod(argv[2], NULL) * 1e6;
+	for (long r = 0; r < rounds && (r < 3 || now_us() < until); r++) {
 		for (size_t i = 0; i < n; i++) {
-			list[i].us[r] = run_once(&list[i]);
+			struct contender *c = &list[i];
+			if (c->failed || (c->slow && r % SLOW_TURNS != 0)) {
+				continue;
+			}
+			c->us[c->n] = run_once(c);
+			if (c->us[c->n++] < 0) {
+				fprintf(stderr, "latency: %s failed: %s\n", c->name, c->reason);
+				return 1;
+			}
 		}
 	}
-	double bare = 0, reference = 1;
 	for (size_t i = 0; i < n; i++) {
-		qsort(list[i].us, (size_t)rounds, sizeof *list[i].us, by_value);
-	}
-	bare = list[0].us[rounds / 2];
-	reference = list[n - 1].us[rounds / 2] - bare;
-	printf("%-28s %10s %10s %10s %8s\n", "command", "median us", "p95 us", "added us", "ratio");
-	for (size_t i = 0; i < n; i++) {
-		double median = list[i].us[rounds / 2];
-		printf("%-28s %10.0f %10.0f %10.0f %8.2f\n", list[i].name, median,
-		       list[i].us[rounds * 95 / 100], median - bare,
-		       i == 0 ? 0.0 : (median - bare) / reference);
+		print(&list[i]);
 		free(list[i].us);
 	}
+	corral_policy_free(policy);
 	return 0;
 }

@@ -18,6 +18,7 @@ KEYS = {
     "agent": (TEXT, NULL), "session": (TEXT, NULL), "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL),
     "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list, "grants": (list, NULL),
     "leaks": list, "leaks_more": NUMBER, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
+    "timings": (list, NULL),
 }
 
 
@@ -37,8 +38,45 @@ def shape(result):
     return result
 
 
+def steps_of(result):
+    """The names of a run's steps, each with a time that it can have taken."""
+    steps = result["timings"]
+    for step in steps:
+        equal(sorted(step), ["step", "us"], "keys of a step")
+        check(isinstance(step["us"], int) and 0 <= step["us"] < PATIENCE * 1000000, f"{step}")
+    return [step["step"] for step in steps]
+
+
+def in_order(steps, *names):
+    places = [steps.index(name) if name in steps else -1 for name in names]
+    check(-1 not in places and places == sorted(places), f"{names} in the order of {steps}")
+
+
 def register(suite):
     test = suite.test
+
+    @test("--timings: the steps of a run in their order, at both levels, with the command's own time", root=True)
+    def _(box):
+        common = ("start", "options", "probe", "policy", "plan", "check", "records", "streams", "prepare", "clone", "signals")
+        ends = ("server", "fork", "start seccomp", "execve", "command", "end", "report", "finish", "result")
+        for level, own in (("full", ("enter user", "enter network", "enter mounts", "enter landlock")),
+                           ("standard", ("wardens", "enter scratch", "enter landlock"))):
+            result = shape(box.json("--level", level, "--timings", "sleep", "0.2"))
+            in_order(steps_of(result), *common, *own, *ends)
+            command = sum(step["us"] for step in result["timings"] if step["step"] == "command")
+            check(command >= 200000, f"{level}: the command took {command} us")
+            check(sum(step["us"] for step in result["timings"]) / 1000 >= result["duration_ms"] - 2, f"the sum of {result}")
+
+    @test("--timings: a table on stderr, and none in a run without the option", root=True)
+    def _(box):
+        done = box.run("--timings", "-c", "echo out; exit 3").exited(3)
+        equal(done.out, "out\n", "stdout")
+        lines = [line for line in done.err.splitlines() if re.fullmatch(r"corral: +\d+ us  [a-z ]+", line)]
+        in_order([line.split("us  ")[1] for line in lines], "start", "plan", "enter mounts", "execve", "command", "result", "total")
+        numbers = [int(line.split()[1]) for line in lines]
+        equal(sum(numbers[:-1]), numbers[-1], "total")
+        equal([box.run("true").exited(0).err, box.json("true")["timings"]], ["", None], "without it")
+        equal(shape(box.json("--timings", "/nowhere/command"))["timings"], None, "of a run that failed")
 
     @test("the result of a command that exits has every key and type", root=True)
     def _(box):

@@ -6,6 +6,7 @@ Must not: count what depends on the scheduler: calls that wait, and calls that f
 """
 import collections
 import re
+import statistics
 
 from kinds import KINDS, LEFT_OUT, LEFT_OUT_MATCHING, LEFT_OUT_SPANS, TURNED_BACK
 
@@ -16,6 +17,7 @@ RESULT = re.compile(r"\) += (-?\d+|\?|0x[0-9a-f]+)(?: (E[A-Z0-9]+))?[^)]*(?:\)|>
 FILTER = re.compile(r"SECCOMP_SET_MODE_FILTER,.*\{len=(\d+)")
 SPAN = re.compile("|".join(LEFT_OUT_SPANS))
 IRREGULAR = re.compile("|".join(LEFT_OUT_MATCHING))
+LAST = 9  # after the last notification of a run comes the end of the run: it is left out
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 
 
@@ -79,10 +81,24 @@ def without_spans(calls):
             inside.remove(call.pid)
 
 
+def served(calls):
+    """The median of how many calls the broker makes for one notification, of the last ten."""
+    groups, broker = [], None
+    for call in calls:
+        if "SECCOMP_IOCTL_NOTIF_RECV" in call.text and call.done:
+            broker = call.pid
+            groups.append(0)
+        if call.pid == broker and call.is_counted():
+            groups[-1] += 1
+    return int(statistics.median(groups[-1 - LAST:-1])) if len(groups) > LAST else 0
+
+
 def count(lines, program):
     """Counter of one run: calls by kind, and what else is read from their arguments."""
     found = collections.Counter()
-    for call in without_spans(run_of(calls_of(lines), program)):
+    calls = list(without_spans(run_of(calls_of(lines), program)))
+    found["served"] = served(calls)
+    for call in calls:
         if not call.is_counted():
             continue
         found["calls"] += 1

@@ -67,6 +67,7 @@ OTHER_COUNTS = {
     "mounts": "mounts that were made",
     "processes": "processes that were made",
     "notifications": "calls of the command that the broker answered",
+    "served": "calls of the broker for one of the last ten that it answered: the median",
     "filter": "instructions of the longest seccomp filter",
     "faults": "page faults without input or output, of all processes",
     "instructions": "that plan_build() executes, with all that it calls",

@@ -65,6 +65,7 @@ class Ceilings(Row):
         "run": "the words behind `corral run`, or behind `corral explain --host FILE`",
         "project": "empty or git: what the workspace holds",
         "plan": "a file of tests/hosts/snapshots: the row is about the plan for that host, and nothing is run",
+        "denied": "of a plan: how many paths its policy denies",
         "binary": "yes: the row is about the binary itself, and nothing is run",
         "ceilings": "lines of NAME NUMBER REASON",
         "kernel": "of [HO01]: release and machine of the kernel that the counts were taken on",
@@ -145,12 +146,19 @@ class World:
         found["faults"] = int(re.search(r"^faults (\d+)$", done.stderr, re.MULTILINE)[1])
         return found
 
+    def policy(self, row):
+        path = os.path.join(self.place, f"{row.ident}.toml")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(f"fs.deny = {json.dumps([f'secrets/file{n}' for n in range(int(row['denied']))])}\n")
+        return path
 
     def plan_counts(self, row):
         if shutil.which("valgrind") is None:
             raise Skip("valgrind is not installed (packaging/packages.sh check)")
         host, profile = f"{SNAPSHOTS}/{row['plan']}", os.path.join(self.place, f"{row.ident}.profile")
         words = [self.corral, "explain", "--host", host, *row.words("run")]
+        if row["denied"]:
+            words += ["--policy", self.policy(row)]
         done = subprocess.run([*callgrind.command(profile), *words], env=ENVIRONMENT, cwd=self.place,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=SECONDS, check=False)

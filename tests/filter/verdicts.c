@@ -30,6 +30,7 @@ struct probe {
 /* clang-format off */
 static const struct probe probes[] = {
 	/* records of denials: a program of the command and the first one; datagrams; look-ups, lstat, opens by name */
+	P(chdir, 0x1000, 0), P(chdir, 0x1000, SYSCALL_FIRST_EXEC),
 	P(execve, 0x1000, 0, 0, 0), P(execve, 0x1000, 0, 0, SYSCALL_FIRST_EXEC), P(execve, 0x1000, 0, 0, HIGH | SYSCALL_FIRST_EXEC),
 	P(sendto, 3, 0, 0, 0, 0), P(sendto, 3, 0, 0, 0, 0x1000), P(sendto, 3, 0, 0, 0x20000000, 0x1000),
 	P(newfstatat, 0xffffff9c, 0, 0, 0), P(newfstatat, 0xffffff9c, 0, 0, 0x100), P(newfstatat, 3, 0, 0, 0),

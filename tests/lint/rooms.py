@@ -23,7 +23,8 @@ ROOMS = {
     "run": ["base", "data", "policy", "plan", "leak", "net", "gate", "linux"],
     "lib": ["base", "data", "policy", "command", "plan", "leak", "files", "net", "gate", "linux", "vault", "cow", "audit", "run"],
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
-    "cli": ["base", "data"],
+    "agents": ["base", "data"],
+    "cli": ["base", "data", "agents"],
     "rpc": ["base", "data", "cli"],
     "session": ["base", "data", "cli", "rpc"],
 }
@@ -74,7 +75,7 @@ def includes(tree):
         room = path.split("/")[1]
         for target in included(tree.text(path)):
             other = target.split("/")[0]
-            public = target == "corral.h" and room in ("lib", "selftest", "cli", "rpc", "session")
+            public = target == "corral.h" and room in ("lib", "selftest", "agents", "cli", "rpc", "session")
             if not public and other != room and other not in ROOMS[room]:
                 bad.append(f"{path} includes {target}")
     return bad

@@ -51,7 +51,8 @@ def options_of_manual(tree):
        append("src/data/options.c", '\t{"planted", 0, NULL, .help = "x"},\n'))
 def options_in_program(tree):
     verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
-             ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"))
+             ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"),
+             ("agents", "install"), ("mcp",))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)

@@ -271,7 +271,7 @@ STEPS = {
         "\tnext = (struct rlimit){(rlim_t)row->value, now.rlim_max - 0 * extra};",
         "RS13 PR22"),
     # The plan: denies, protected paths, homes, grants.
-    "deny: hard links are counted": step(MASKS, "||\n\t    check_other_names(b, e) != 0) {", ") {", "DN04"),
+    "deny: hard links are counted": step(MASKS, " || hard_links_check(b, e) != 0) {", ") {", "DN04"),
     "deny: other names of what a pattern denies": step(
         LINKS, "bool concerns = S_ISREG(st.st_mode) && st.st_nlink > 1;", "bool concerns = false;", "DN48"),
     "deny: a directory that was closed": step(

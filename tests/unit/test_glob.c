@@ -16,7 +16,12 @@ static bool matches_case(const char *pattern, const char *path, bool fold) {
 		CHECK(false);
 		return false;
 	}
-	return glob_matched(&g, glob_walk(&g, path));
+	bool matched = glob_matched(&g, glob_walk(&g, path));
+	struct glob_path names;
+	glob_path_split(&names, path);
+	CHECK(glob_matches(&g, &names, 0) == matched);
+	CHECK(!matched || glob_may_match(&g, &names));
+	return matched;
 }
 
 static bool matches(const char *pattern, const char *path) {
@@ -132,6 +137,36 @@ TEST(directories_that_mean_the_same_have_the_same_set) {
 	CHECK_INT(glob_parse(&arena, "src/*/key", false, &g, &e), 0);
 	CHECK(glob_walk(&g, "src/a") == glob_walk(&g, "src/b"));
 	CHECK(glob_walk(&g, "src/a") != glob_walk(&g, "lib/a"));
+}
+
+TEST(a_part_of_a_pattern_needs_its_own_names_only) {
+	struct glob g;
+	struct err e = {0};
+	struct glob_path names;
+	CHECK_INT(glob_parse(&arena, "a/b/**/key", true, &g, &e), 0);
+	glob_path_split(&names, "x/KEY");
+	CHECK(!glob_may_match(&g, &names));
+	struct glob part = glob_from(&g, 2);
+	CHECK(glob_may_match(&part, &names));
+	CHECK(glob_matches(&part, &names, 0));
+	struct glob none = glob_from(&g, g.count);
+	CHECK(glob_may_match(&none, &names));
+	CHECK(glob_matches(&none, &names, 0));
+}
+
+TEST(a_path_with_more_names_than_fit_may_match_anything) {
+	char path[2 * GLOB_PATH_NAMES + 16] = "";
+	struct glob g;
+	struct err e = {0};
+	struct glob_path names;
+	for (size_t i = 0; i <= GLOB_PATH_NAMES; i++) {
+		memcpy(path + 2 * i, "a/", 3);
+	}
+	memcpy(path + strlen(path), "key", 4);
+	CHECK_INT(glob_parse(&arena, "**/key", false, &g, &e), 0);
+	glob_path_split(&names, path);
+	CHECK(names.deeper);
+	CHECK(glob_may_match(&g, &names));
 }
 
 TEST(many_stars_take_no_more_than_the_product) {

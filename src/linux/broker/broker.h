@@ -13,9 +13,12 @@
  *      protection: the caller can change the arguments after the check, so the guard must
  *      do exactly the call that it checked (handlers that continue check nothing: O_PATH
  *      and umask, see files.c; getpeername, see connect.c; calls that are only recorded,
- *      see watched.c);
+ *      see watched.c).  A Landlock domain cannot be the protection instead: it would lack
+ *      READ_FILE in trees with denied names, and execve(2) there needs that right, too;
  *  K2  a pointer of the caller is read once;
- *  K3  the checked file is held by a descriptor, and the call is made on it;
+ *  K3  the checked file is held by a descriptor, and the call is made on it; or its path is
+ *      looked up once more without symlinks, so that only the checked path can be opened
+ *      (resolve_fast.c);
  *  K4  no call on a caller's behalf reaches the guard's own /proc entries, descriptors or
  *      terminal;
  *  K5  the guard never waits for an event that the caller controls: a helper process makes

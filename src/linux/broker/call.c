@@ -14,16 +14,25 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
-void call_answer(const struct call *c, long result) {
-	if (result < 0) {
-		refused_record(c, (int)-result);
-	}
+static void send_answer(const struct call *c, long result) {
 	struct seccomp_notif_resp answer = {
 		.id = c->id,
 		.val = result < 0 ? 0 : result,
 		.error = result < 0 ? (int)result : 0,
 	};
 	(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* ENOENT: caller killed */
+}
+
+void call_answer(const struct call *c, long result) {
+	if (result < 0) {
+		refused_record(c, (int)-result);
+	}
+	send_answer(c, result);
+}
+
+long call_missing(const struct call *c) {
+	send_answer(c, -ENOENT);
+	return CALL_ANSWERED;
 }
 
 long call_let_pass(const struct call *c) {

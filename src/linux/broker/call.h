@@ -46,10 +46,12 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 /* Writes into the caller's memory: as caller_bytes(). */
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
 
-/* Copy a string with its NUL.  -ENAMETOOLONG when it is longer than cap.  After caller_copy()
- * call caller_waits(); caller_string() does both. */
+/* Copy a string with its NUL.  -ENAMETOOLONG when it is longer than cap.  Without a pid namespace
+ * call caller_waits() after caller_copy(); caller_string() does both.  caller_strings() copies two
+ * paths of up to PATH_MAX bytes. */
 int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap);
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
+int caller_strings(const struct call *c, const uint64_t address[2], char *first, char *second);
 
 /* Opens the file of the caller's descriptor, or its working directory (AT_FDCWD), as O_PATH.
  * -EBADF when the caller has no such descriptor. */
@@ -96,6 +98,9 @@ int call_add(const struct call *c, int fd, bool cloexec);
 
 /* Answers; does nothing when the caller is gone. */
 void call_answer(const struct call *c, long result);
+
+/* Answers ENOENT without a record: the path is not in a directory that the sandbox hides. */
+long call_missing(const struct call *c);
 
 /* For a handler that answers before it cleans up. */
 static inline long call_done(const struct call *c, long result) {

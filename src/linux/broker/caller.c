@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the caller's memory, descriptors, working directory and /proc/PID/status.
  *
- * Should:   copy each argument once (K2), and check afterwards that the caller still waits:
- *           then the data belongs to that caller.
+ * Should:   copy each argument once (K2), and check afterwards that the caller still waits, if
+ *           its pid may be that of a process outside the run by now (is_of_run()).
  * Must not: read more than the call needs, or trust a pid that may have been reused.
  * Fails:    closed: a call with arguments that cannot be read is refused. */
 #include "linux/broker/call.h"
@@ -57,6 +57,18 @@ bool caller_waits(const struct call *c) {
 	return call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+/* Whether data that was read by the caller's pid is data of this run.
+ *
+ * A caller that was killed leaves its pid to another process.  In the run's own pid namespace that
+ * is a process of the run: the path is checked by the same rules, that process could have made the
+ * call itself, and no process gets the answer, which names the notification.  It is none of the
+ * guard's helpers either, because the guard forks none between receiving the call and here.  So
+ * SECCOMP_IOCTL_NOTIF_ID_VALID would decide nothing, and a caller can be killed right after it as
+ * well.  Without a pid namespace it may be a process of the host. */
+static bool is_of_run(const struct call *c) {
+	return c->b->quick || caller_waits(c);
+}
+
 /* The caller's errno when process_vm_readv() or /proc failed with `error`. */
 static int read_error(int error) {
 	switch (error) {
@@ -89,7 +101,7 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) 
 	if ((size_t)n != len) {
 		return -EFAULT;
 	}
-	return caller_waits(c) ? 0 : -ESRCH;
+	return is_of_run(c) ? 0 : -ESRCH;
 }
 
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len) {
@@ -138,7 +150,28 @@ int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap) {
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap) {
 	int r = caller_copy(c, address, out, cap);
 
-	return r == 0 && !caller_waits(c) ? -ESRCH : r;
+	return r == 0 && !is_of_run(c) ? -ESRCH : r;
+}
+
+int caller_strings(const struct call *c, const uint64_t address[2], char *first, char *second) {
+	char *const out[2] = {first, second};
+	struct iovec to[2];
+	uint64_t from[2][2]; /* struct iovec, with the caller's address */
+
+	for (int i = 0; i < 2; i++) {
+		size_t len = (size_t)(PAGE - address[i] % PAGE);
+		to[i] = (struct iovec){out[i], len};
+		from[i][0] = address[i];
+		from[i][1] = len;
+	}
+	/* At once, if both end before their page does.  Otherwise this copy is not used (K2). */
+	if (syscall(SYS_process_vm_readv, c->tid, to, 2UL, from, 2UL, 0UL) ==
+		    (long)(to[0].iov_len + to[1].iov_len) &&
+	    has_nul(first, to[0].iov_len) && has_nul(second, to[1].iov_len)) {
+		return is_of_run(c) ? 0 : -ESRCH;
+	}
+	int r = caller_copy(c, address[0], first, PATH_MAX);
+	return r != 0 ? r : caller_string(c, address[1], second, PATH_MAX);
 }
 
 int caller_fd(const struct call *c, int fd) {
@@ -157,7 +190,7 @@ int caller_fd(const struct call *c, int fd) {
 	if (got < 0) {
 		return errno == ENOENT && fd >= 0 ? -EBADF : read_error(errno);
 	}
-	return caller_waits(c) ? take_fd(&got) : -ESRCH;
+	return is_of_run(c) ? take_fd(&got) : -ESRCH;
 }
 
 /* A pidfd for the calling thread, or for its process where the kernel lacks PIDFD_THREAD:

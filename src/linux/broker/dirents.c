@@ -47,21 +47,25 @@ static bool exists(const struct resolved *p) {
 	return syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A name to create: it must not exist. */
+/* A name to create.  The call itself fails with EEXIST if it exists; a refusal comes after that,
+ * as in the kernel. */
+static int check_new(const struct call *c, const struct resolved *p) {
+	int r = verdict_make(c, p);
+
+	return r != 0 && exists(p) ? -EEXIST : r;
+}
+
 static int new_name_at(const struct call *c, int dirfd, uint64_t address, struct resolved *p) {
 	int r = name_at(c, dirfd, address, p);
 
-	if (r == 0 && exists(p)) {
-		r = -EEXIST;
-	}
-	return r != 0 ? r : verdict_make(c, p);
+	return r != 0 ? r : check_new(c, p);
 }
 
 /* ---- rename ---- */
 
 struct pair {
 	int from_dir, to_dir;
-	uint64_t from, to;
+	uint64_t at[2];
 };
 
 /* Source and destination of a rename. */
@@ -149,6 +153,17 @@ static long move_now(const struct call *c, const struct moving *m) {
 	return moved == CALL_ANSWERED ? moved : call_done(c, moved);
 }
 
+static int names_at(const struct call *c, const struct pair *at, struct resolved *from,
+		    struct resolved *to) {
+	char source[PATH_MAX], target[PATH_MAX];
+	int r = caller_strings(c, at->at, source, target);
+
+	return r != 0 ? r
+		      : resolve_names(c,
+				      &(struct two_paths){at->from_dir, at->to_dir, source, target},
+				      from, to);
+}
+
 static long move(const struct call *c, struct pair at, unsigned flags) {
 	auto_place from, to;
 	struct moving m = {.from = &from, .to = &to, .flags = flags};
@@ -157,10 +172,7 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) != 0) {
 		return -EINVAL; /* RENAME_WHITEOUT creates a device node */
 	}
-	int r = name_at(c, at.from_dir, at.from, &from);
-	if (r == 0) {
-		r = name_at(c, at.to_dir, at.to, &to);
-	}
+	int r = names_at(c, &at, &from, &to);
 	if (r == 0) {
 		r = check_names(c, &m);
 		if (r == -EROFS && flags == 0) {
@@ -178,32 +190,39 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 }
 
 long serve_rename(struct call *c) {
-	return move(c, (struct pair){AT_FDCWD, AT_FDCWD, c->args[0], c->args[1]}, 0);
+	return move(c, (struct pair){AT_FDCWD, AT_FDCWD, {c->args[0], c->args[1]}}, 0);
 }
 
 long serve_renameat(struct call *c) {
-	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]}, 0);
+	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), {c->args[1], c->args[3]}}, 0);
 }
 
 long serve_renameat2(struct call *c) {
-	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]},
+	return move(c, (struct pair){call_int(c, 0), call_int(c, 2), {c->args[1], c->args[3]}},
 		    (unsigned)c->args[4]);
 }
 
 /* ---- link ---- */
 
-static int link_source(const struct call *c, struct pair at, int flags, struct resolved *p) {
-	char path[PATH_MAX];
+static int link_names(const struct call *c, struct pair at, int flags, struct resolved *from,
+		      struct resolved *to) {
+	char source[PATH_MAX], target[PATH_MAX];
 
-	p->fd = -1;
-	int r = caller_string(c, at.from, path, sizeof path);
+	from->fd = to->fd = -1;
+	from->lent = to->lent = false;
+	int r = caller_strings(c, at.at, source, target);
 	if (r != 0) {
 		return r;
 	}
-	if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0) {
-		return resolve_fd(c, at.from_dir, p);
+	if (source[0] == '\0' && (flags & AT_EMPTY_PATH) != 0) {
+		r = resolve_fd(c, at.from_dir, from);
+	} else {
+		r = resolve_file(c, at.from_dir, source, (flags & AT_SYMLINK_FOLLOW) != 0, from);
 	}
-	return resolve_file(c, at.from_dir, path, (flags & AT_SYMLINK_FOLLOW) != 0, p);
+	if (r == 0) {
+		r = resolve_name(c, at.to_dir, target, to);
+	}
+	return r != 0 ? r : check_new(c, to);
 }
 
 /* A hard link of a symlink in another directory resolves differently, so check it like a new
@@ -275,14 +294,11 @@ static long link_file(int fd, const struct resolved *to) {
 static long make_link(const struct call *c, struct pair at, int flags) {
 	auto_place from, to;
 
-	to.fd = -1;
 	if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0) {
+		from.fd = to.fd = -1;
 		return -EINVAL;
 	}
-	int r = link_source(c, at, flags, &from);
-	if (r == 0) {
-		r = new_name_at(c, at.to_dir, at.to, &to);
-	}
+	int r = link_names(c, at, flags, &from, &to);
 	if (r == 0 && from.nlink > 0) { /* 0: O_TMPFILE, the caller's own */
 		r = verdict_change(c, &from);
 	}
@@ -317,11 +333,11 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 }
 
 long serve_link(struct call *c) {
-	return make_link(c, (struct pair){AT_FDCWD, AT_FDCWD, c->args[0], c->args[1]}, 0);
+	return make_link(c, (struct pair){AT_FDCWD, AT_FDCWD, {c->args[0], c->args[1]}}, 0);
 }
 
 long serve_linkat(struct call *c) {
-	return make_link(c, (struct pair){call_int(c, 0), call_int(c, 2), c->args[1], c->args[3]},
+	return make_link(c, (struct pair){call_int(c, 0), call_int(c, 2), {c->args[1], c->args[3]}},
 			 call_int(c, 4));
 }
 
@@ -367,13 +383,18 @@ static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_
 	char target[PATH_MAX]; /* may point anywhere: the broker checks each call that follows it */
 	auto_place p;
 
+	char path[PATH_MAX];
+
 	p.fd = -1;
-	int r = caller_string(c, text, target, sizeof target);
+	int r = caller_strings(c, (const uint64_t[2]){text, address}, target, path);
 	if (r == 0 && target[0] == '\0') {
 		r = -ENOENT;
 	}
 	if (r == 0) {
-		r = new_name_at(c, dirfd, address, &p);
+		r = resolve_name(c, dirfd, path, &p);
+	}
+	if (r == 0) {
+		r = check_new(c, &p);
 	}
 	if (r == 0) {
 		r = verdict_lead(c, &p, target);

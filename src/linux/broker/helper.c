@@ -62,8 +62,11 @@ int broker_start(struct broker *b, void (*work)(struct broker *b)) {
 }
 
 void broker_release(int fd) {
+	if (fd < 0) {
+		return;
+	}
 	pid_t guard = getpid();
-	pid_t worker = fd < 0 ? -1 : raw_fork();
+	pid_t worker = raw_fork();
 
 	if (worker == 0) {
 		die_with(guard);

@@ -258,6 +258,13 @@ static bool keeps_head(const struct broker *b, const char *real) {
 	return dir >= 0 && is_kept(b, dir, REPOSITORY, at, &st);
 }
 
+bool preexisting_concerns(const char *real) {
+	const char *name = last_name(real);
+
+	return strcasecmp(name, REPOSITORY) == 0 || streq(name, HEAD) ||
+	       is_of_part(real, repository_length(real));
+}
+
 bool preexisting_keeps_file(const struct broker *b, const struct resolved *p) {
 	struct stat st;
 

@@ -8,6 +8,10 @@
 /* The directory is large: call preexisting_search() in a helper process. */
 #define BEFORE_LATER 1
 
+/* Whether a function of this file depends on the file at that real path: it has the name ".git" or
+ * "HEAD", or is in a part of a repository that the run may have created. */
+bool preexisting_concerns(const char *real);
+
 /* Call it after a name was created: a ".git", a submodule's repository and the part of a ".git"
  * that belongs to a linked work tree are recorded as the run's own. */
 void preexisting_made(struct broker *b, const struct resolved *p);

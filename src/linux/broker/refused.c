@@ -196,19 +196,25 @@ static bool read_path(const struct call *c, const struct shape *s, int i, struct
 	char *named = p->named[i];
 
 	if (s->path[i] == NONE) {
-		return path_of_fd(c, dir, named) && memcpy(p->resolved[i], named, PATH_MAX);
+		return path_of_fd(c, dir, named);
 	}
-	if (caller_copy(c, c->args[s->path[i]], named, PATH_MAX) != 0 ||
-	    !refused_make_absolute(c, dir, named)) {
-		return false;
-	}
-	refused_resolve(c->b, named, p->resolved[i]);
-	return true;
+	return caller_copy(c, c->args[s->path[i]], named, PATH_MAX) == 0 &&
+	       refused_make_absolute(c, dir, named);
 }
 
 static bool read_paths(const struct call *c, const struct shape *s, struct paths *p) {
 	p->named[1][0] = p->resolved[1][0] = p->resolved[0][0] = '\0';
 	return read_path(c, s, 0, p) && (s->dir[1] == NONE || read_path(c, s, 1, p));
+}
+
+static void resolve_paths(const struct call *c, const struct shape *s, struct paths *p) {
+	for (int i = 0; i < 2 && s->dir[i] != NONE; i++) {
+		if (s->path[i] == NONE) {
+			memcpy(p->resolved[i], p->named[i], PATH_MAX);
+		} else {
+			refused_resolve(c->b, p->named[i], p->resolved[i]);
+		}
+	}
 }
 
 /* ---- socket addresses ---- */
@@ -337,13 +343,17 @@ void refused_record(const struct call *c, int error) {
 	struct paths p;
 
 	p.named[0][0] = '\0';
-	if (s == NULL || !is_refusal(error, has_address(s)) || getpid() != b->self) {
+	if (s == NULL || !is_refusal(error, has_address(s))) {
 		return;
 	}
-	if (has_address(s) ? !read_address(c, &p)
-			   : !read_paths(c, s, &p) || is_plain_miss(c, error, &p)) {
+	/* A program looks for many files that are nowhere: first whether that is all. */
+	if (!has_address(s) && (!read_paths(c, s, &p) || is_plain_miss(c, error, &p))) {
 		return;
 	}
+	if (getpid() != b->self || (has_address(s) && !read_address(c, &p))) {
+		return;
+	}
+	resolve_paths(c, s, &p);
 	bool inet = has_address(s) && p.named[0][0] != '/' && p.named[0][0] != '@';
 	bool datagram = inet && s->op == DENIAL_CONNECT && is_datagram(c);
 	if (caller_waits(c)) {

@@ -58,8 +58,8 @@ bool resolved_is_guards(const struct broker *b, int fd) {
 	       resolved_real_path(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
 }
 
-/* Fills p from p->fd, which is not on procfs. */
-static int describe_plain(const struct broker *b, struct resolved *p) {
+/* Fills p from p->fd, which is not on procfs, except for the path. */
+static int resolved_look(struct resolved *p, dev_t *ret_dev) {
 	struct stat st;
 
 	if (fstat(p->fd, &st) != 0) {
@@ -68,11 +68,31 @@ static int describe_plain(const struct broker *b, struct resolved *p) {
 	p->mode = st.st_mode;
 	p->nlink = st.st_nlink;
 	p->rdev = st.st_rdev;
-	return resolved_real_path(b, p->fd, p->real, sizeof p->real);
+	*ret_dev = st.st_dev;
+	return 0;
 }
 
+static int describe_plain(const struct broker *b, struct resolved *p) {
+	dev_t dev;
+	int r = resolved_look(p, &dev);
+
+	return r != 0 ? r : resolved_real_path(b, p->fd, p->real, sizeof p->real);
+}
+
+/* The kernel's new_encode_dev(); libc's major() is a function in one, and a macro in the other. */
+static unsigned major_of(dev_t dev) {
+	return (unsigned)(dev >> 8) & 0xfff;
+}
+
+/* procfs has no block device, so its files have major number 0. */
 static int describe(const struct broker *b, struct resolved *p) {
-	return resolved_is_guards(b, p->fd) ? -EACCES : describe_plain(b, p);
+	dev_t dev;
+	int r = resolved_look(p, &dev);
+
+	if (r == 0 && major_of(dev) == 0 && resolved_is_guards(b, p->fd)) {
+		r = -EACCES;
+	}
+	return r != 0 ? r : resolved_real_path(b, p->fd, p->real, sizeof p->real);
 }
 
 int resolved_add_name(struct resolved *p, const char *name, size_t len, bool slash) {
@@ -192,7 +212,7 @@ static int base_of(const struct call *c, int dirfd, const char *path, int *own) 
 
 static void place_reset(struct resolved *p) {
 	p->fd = -1;
-	p->has_name = p->slash = p->by_proc = false;
+	p->has_name = p->slash = p->by_proc = p->lent = false;
 	p->name[0] = p->dir[0] = p->real[0] = '\0';
 }
 
@@ -255,6 +275,10 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 	if (path[0] == '\0') {
 		return -ENOENT;
 	}
+	if (c->b->quick && resolve_fast_file(c, dirfd, path, follow, ret) == 0) {
+		return 0;
+	}
+	place_reset(ret);
 	auto_fd own = -1;
 	int base = base_of(c, dirfd, path, &own);
 	if (base < 0) {
@@ -288,8 +312,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 		return -ENOENT;
 	}
 	if (c->b->quick && resolve_fast_name(c, dirfd, path, ret) == 0) {
-		/* The working directory was read by the caller's pid. */
-		return path[0] == '/' || caller_waits(c) ? 0 : -ESRCH;
+		return 0;
 	}
 	place_reset(ret);
 	auto_fd own = -1;
@@ -300,6 +323,41 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 	split_path(path, &h);
 	int r = fast_name(c, base, &h, ret);
 	return r != -EAGAIN ? r : walk_to(c, base, path, WALK_NAME, ret);
+}
+
+static bool is_plain_name(const struct halves *h) {
+	return h->len > 0 && !h->slash && !path_is_dots(h->name, h->len);
+}
+
+/* Both paths name the same directory by the same text, from the same start. */
+static bool share_directory(const struct two_paths *at, const struct halves *from,
+			    const struct halves *to) {
+	bool alike = at->from[0] == '/' ? at->to[0] == '/'
+					: at->to[0] != '/' && at->from_dir == at->to_dir;
+
+	return alike && streq(from->before, to->before) && is_plain_name(from) && is_plain_name(to);
+}
+
+int resolve_names(const struct call *c, const struct two_paths *at, struct resolved *from,
+		  struct resolved *to) {
+	struct halves from_halves, to_halves;
+	char source[PATH_MAX], target[PATH_MAX];
+	int r = resolve_name(c, at->from_dir, at->from, from);
+
+	place_reset(to);
+	if (r != 0) {
+		return r;
+	}
+	split_path(redirect_tmp(c, at->from, source), &from_halves);
+	split_path(redirect_tmp(c, at->to, target), &to_halves);
+	if (!share_directory(at, &from_halves, &to_halves) || from->by_proc) {
+		return resolve_name(c, at->to_dir, at->to, to);
+	}
+	to->fd = from->fd;
+	to->lent = true;
+	to->mode = S_IFDIR;
+	memcpy(to->real, from->dir, strlen(from->dir) + 1);
+	return resolved_add_name(to, to_halves.name, to_halves.len, false);
 }
 
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct resolved *ret) {

@@ -15,6 +15,7 @@ struct resolved {
 	bool has_name; /* it is a name, which need not exist */
 	bool slash;    /* the path has a trailing slash */
 	bool by_proc;  /* the path went through procfs: it means another file to the guard */
+	bool lent;     /* fd belongs to another struct resolved, which closes it */
 	mode_t mode;   /* of the file; of the directory */
 	nlink_t nlink;
 	dev_t rdev;
@@ -26,12 +27,21 @@ struct resolved {
 };
 
 static inline void place_done(const struct resolved *p) {
-	if (p->fd >= 0) {
+	if (p->fd >= 0 && !p->lent) {
 		(void)close(p->fd); /* an error cannot be handled */
 	}
 }
 
 #define auto_place __attribute__((cleanup(place_done))) struct resolved
+
+/* Resolves two paths for one call as resolve_name() does; the directory of both is opened once if
+ * they name it alike. */
+struct two_paths {
+	int from_dir, to_dir;
+	const char *from, *to;
+};
+int resolve_names(const struct call *c, const struct two_paths *at, struct resolved *from,
+		  struct resolved *to);
 
 /* Resolves an existing file; follow: a last symlink, too.  On -ENOENT `real` is the missing
  * path, where that is known. */
@@ -44,8 +54,11 @@ int resolve_fd(const struct call *c, int fd, struct resolved *ret);
 /* Resolves the directory of the last component; a symlink of that name is not followed. */
 int resolve_name(const struct call *c, int dirfd, const char *path, struct resolved *ret);
 
-/* resolve_fast.c: the same with few system calls; -EAGAIN when it is not applicable. */
+/* resolve_fast.c: the same with few system calls, where a path means the same to the guard as to
+ * the caller; -EAGAIN when they are not applicable. */
 int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct resolved *p);
+int resolve_fast_file(const struct call *c, int dirfd, const char *path, bool follow,
+		      struct resolved *p);
 
 /* Like resolve_name(), for open(2) with O_CREAT: a dangling symlink is followed to the missing
  * name.  -EEXIST when the file exists. */

@@ -5,11 +5,17 @@
  * /proc; so openat2() resolves it.  Opens of other than regular files, refusals, and errors
  * that need a closer look are left to files.c.
  *
- * Should:   hold the checked file by a descriptor, as everywhere (K3); a file that is only
- *           read is opened first and checked then, because the caller does not get the
- *           descriptor before.
- * Must not: create or truncate a file before the path was checked and the caller was seen to
- *           wait (K2), or decide otherwise than files.c.
+ * Most paths have no symlink, no ".." and no rule.  Then the guard makes the path absolute, checks
+ * that text, and opens the same text with RESOLVE_NO_SYMLINKS: the file that is opened or created
+ * has the path that was checked, also if a directory is renamed meanwhile, because the kernel looks
+ * up each name of it.  Where a rule depends on the file (verdict_is_free()), the directory is held
+ * by a descriptor first.
+ *
+ * Should:   open the checked file by its descriptor or by that text (K3); a file that exists is
+ *           opened first and checked then, because the caller does not get the descriptor
+ *           before.
+ * Must not: create or truncate a file before the path was checked, or decide otherwise than
+ *           files.c.
  * Fails:    safe: leaves the call to files.c (QUICK_NOT). */
 #include "linux/broker/files.h"
 
@@ -66,26 +72,28 @@ static bool from_directory(const struct call *c, const char *path, char out[PATH
 	return true;
 }
 
+/* The path as an absolute text of at most PATH_MAX bytes, which is its real path if it has no
+ * symlink; false when it has "..", or is in /proc, or depends on a descriptor. */
+static bool is_straight(const struct call *c, int dirfd, const char *path, char out[PATH_MAX]) {
+	if (path[0] == '/') {
+		memcpy(out, path, strlen(path) + 1);
+	} else if (dirfd != AT_FDCWD || !from_directory(c, path, out)) {
+		return false;
+	}
+	return path_is_normal(out) && !path_within(out, "/proc");
+}
+
 /* Resolves a path without symlinks.  -ELOOP: it may have some.  -ESRCH: the file is missing. */
 static int find_straight(const struct call *c, int dirfd, const char *path, int flags,
 			 struct resolved *p) {
-	char absolute[PATH_MAX];
-
-	if (path[0] != '/') {
-		if (dirfd != AT_FDCWD || !from_directory(c, path, absolute)) {
-			return -ELOOP;
-		}
-		path = absolute;
-	}
-	if (!path_is_normal(path) || path_within(path, "/proc")) {
+	p->lent = false;
+	if (!is_straight(c, dirfd, path, p->real)) {
 		return -ELOOP;
 	}
-	p->real[0] = '\0';
-	p->fd = sys_openat2(c->b->root, path, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
+	p->fd = sys_openat2(c->b->root, p->real, (uint64_t)flags, RESOLVE_NO_SYMLINKS);
 	if (p->fd < 0) {
 		return errno == ENOENT ? -ESRCH : -errno; /* no symlink was followed */
 	}
-	memcpy(p->real, path, strlen(path) + 1);
 	return 0;
 }
 
@@ -169,10 +177,16 @@ static long missing(const struct call *c, int dirfd, const char *path, struct re
 
 /* ---- opens for reading ---- */
 
-static long give_read(const struct call *c, struct resolved *p, const struct opening *o) {
+/* Clears the O_NONBLOCK that keeps an open from waiting for the holder of a lease (K5). */
+static bool restore_flags(int fd, const struct opening *o) {
+	return (o->flags & O_NONBLOCK) != 0 ||
+	       fcntl(fd, F_SETFL, o->flags & ~(O_CREAT | O_TRUNC)) == 0;
+}
+
+static long give_file(const struct call *c, struct resolved *p, const struct opening *o) {
 	struct stat st;
 
-	if (is_proc(p->real) || fstat(p->fd, &st) != 0 || verdict_look(c, p) != 0) {
+	if (fstat(p->fd, &st) != 0) {
 		return QUICK_NOT;
 	}
 	p->mode = st.st_mode;
@@ -180,8 +194,7 @@ static long give_read(const struct call *c, struct resolved *p, const struct ope
 	if (hardlinks_judge(c, p) != 0) {
 		return QUICK_NOT;
 	}
-	bool waits = (o->flags & O_NONBLOCK) == 0;
-	if (S_ISFIFO(st.st_mode) && waits) {
+	if (S_ISFIFO(st.st_mode) && (o->flags & O_NONBLOCK) == 0) {
 		/* Our end has let a writer's open succeed: keep it until the caller has one. */
 		return caller_waits(c) ? helper_run_waiting(c, p->fd, -1, files_open_waiting, o)
 				       : -ESRCH;
@@ -189,20 +202,36 @@ static long give_read(const struct call *c, struct resolved *p, const struct ope
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
 		return QUICK_NOT;
 	}
-	if (waits && fcntl(p->fd, F_SETFL, o->flags) != 0) {
+	if (!restore_flags(p->fd, o)) {
 		return -errno;
 	}
 	return call_give(c, take_fd(&p->fd), (o->flags & O_CLOEXEC) != 0, false);
+}
+
+/* O_DIRECTORY: neither a FIFO, nor a lease, nor a hard link has to be looked for. */
+static long give_read(const struct call *c, struct resolved *p, const struct opening *o) {
+	if (is_proc(p->real) || verdict_look(c, p) != 0) {
+		return QUICK_NOT;
+	}
+	return (o->flags & O_DIRECTORY) == 0
+		       ? give_file(c, p, o)
+		       : call_give(c, take_fd(&p->fd), (o->flags & O_CLOEXEC) != 0, false);
+}
+
+/* The file at this real path does not exist. */
+static long miss(const struct call *c, const char *real) {
+	return c->b->ask < 0 && !plan_hides_host(c->b->plan, real) ? call_missing(c) : -ENOENT;
 }
 
 static long open_reading(const struct call *c, int dirfd, const char *path,
 			 const struct opening *o) {
 	auto_place p;
 	/* O_NONBLOCK: neither a FIFO nor a lease blocks us. */
-	int r = find(c, dirfd, path, o->flags | O_NONBLOCK | O_NOCTTY, &p);
+	int more = (o->flags & O_DIRECTORY) == 0 ? O_NONBLOCK | O_NOCTTY : 0;
+	int r = find(c, dirfd, path, o->flags | more, &p);
 
 	if (r == -ESRCH) {
-		return -ENOENT;
+		return miss(c, p.real);
 	}
 	if (r == -ENOENT) {
 		return missing(c, dirfd, path, &p);
@@ -210,7 +239,7 @@ static long open_reading(const struct call *c, int dirfd, const char *path,
 	return r != 0 ? QUICK_NOT : give_read(c, &p, o);
 }
 
-/* ---- opens with O_CREAT ---- */
+/* ---- names in a directory ---- */
 
 /* Turns p, a directory, into a name in it; false for "", "." and "..". */
 static bool add_name(struct resolved *p, const char *name) {
@@ -220,25 +249,11 @@ static bool add_name(struct resolved *p, const char *name) {
 	return len != 0 && !path_is_dots(name, len) && resolved_add_name(p, name, len, false) == 0;
 }
 
-/* Opens a file that exists already.  A regular file is at the path that was checked; one with
- * several hard links is left to files.c, before O_TRUNC takes effect. */
-static int open_existing(const struct call *c, const struct resolved *p, const struct opening *o,
-			 mode_t *ret_mode) {
-	struct stat st;
-
-	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISREG(st.st_mode) || links_concern(c->b, &st)) {
-		return -1;
-	}
-	auto_fd got =
-		openat(p->fd, p->name,
-		       (o->flags & ~O_CREAT) | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	if (got < 0 || fstat(got, &st) != 0 || !S_ISREG(st.st_mode) || links_concern(c->b, &st) ||
-	    ((o->flags & O_NONBLOCK) == 0 && fcntl(got, F_SETFL, o->flags & ~O_CREAT) != 0)) {
-		return -1;
-	}
-	*ret_mode = st.st_mode;
-	return take_fd(&got);
+/* Opens the directory of a name, which is a descriptor of the caller. */
+static int find_given(const struct call *c, int dirfd, struct resolved *p) {
+	p->has_name = p->slash = p->by_proc = p->lent = false;
+	p->fd = caller_fd(c, dirfd);
+	return p->fd < 0 ? p->fd : resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
 }
 
 int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct resolved *p) {
@@ -246,47 +261,129 @@ int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct 
 	const char *name = split(path, dir);
 
 	p->fd = -1;
-	if (find(c, dirfd, dir, O_PATH | O_DIRECTORY, p) != 0 || is_proc(p->real) ||
-	    !add_name(p, name)) {
+	int r = name == path && dirfd != AT_FDCWD ? find_given(c, dirfd, p)
+						  : find(c, dirfd, dir, O_PATH | O_DIRECTORY, p);
+	if (r != 0 || is_proc(p->real) || !add_name(p, name)) {
 		drop_fd(&p->fd);
 		return -EAGAIN;
 	}
 	return 0;
 }
 
-static long open_making(const struct call *c, int dirfd, const char *path,
-			const struct opening *o) {
-	auto_place p;
+int resolve_fast_file(const struct call *c, int dirfd, const char *path, bool follow,
+		      struct resolved *p) {
+	struct stat st;
 
-	if (resolve_fast_name(c, dirfd, path, &p) != 0 || verdict_make(c, &p) != 0 ||
-	    files_take_umask(c) != 0 || !caller_waits(c)) {
-		return QUICK_NOT;
+	if (find_straight(c, dirfd, path, O_PATH | (follow ? 0 : O_NOFOLLOW), p) != 0) {
+		return -EAGAIN;
 	}
-	mode_t mode = o->mode;
-	int got = openat(p.fd, p.name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-			 o->mode);
-	if (got >= 0) {
-		preexisting_made(c->b, &p);
-		created_file(c, p.real, o->mode);
-	} else if (errno == EEXIST && (o->flags & O_EXCL) == 0) {
-		got = open_existing(c, &p, o, &mode);
-		if (got < 0) {
-			return QUICK_NOT;
+	if (fstat(p->fd, &st) != 0) {
+		drop_fd(&p->fd);
+		return -EAGAIN;
+	}
+	p->mode = st.st_mode;
+	p->nlink = st.st_nlink;
+	p->rdev = st.st_rdev;
+	return 0;
+}
+
+/* ---- opens for writing, and with O_CREAT ---- */
+
+/* A path that was checked: a name in p->fd, or p->real from the root. */
+static int open_checked(const struct call *c, const struct resolved *p, int flags, mode_t mode) {
+	const struct open_how how = {
+		.flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_NOCTTY),
+		.mode = mode,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	return p->fd < 0 ? sys_openat2_how(c->b->root, p->real, how)
+			 : sys_openat2_how(p->fd, p->name, how);
+}
+
+/* Truncates after the check of the hard links, and only a small file (K5). */
+static bool truncate_checked(int fd, const struct stat *st, const struct opening *o) {
+	return (o->flags & O_TRUNC) == 0 ||
+	       (st->st_blocks < CALL_LARGE && syscall(SYS_ftruncate, fd, 0L) == 0);
+}
+
+/* Opens a file that exists already.  A regular file is at the path that was checked; one with
+ * several hard links is left to files.c.  A FIFO that has no reader is ENXIO here; if it has one,
+ * the caller's own open would not wait either.  Devices are left to files.c unopened. */
+static int open_existing(const struct call *c, const struct resolved *p, const struct opening *o,
+			 mode_t *ret_mode) {
+	struct stat st;
+
+	if ((o->flags & O_ACCMODE) == O_RDONLY || path_within(p->real, "/dev")) {
+		return -1;
+	}
+	auto_fd got = open_checked(c, p, (o->flags & ~(O_CREAT | O_TRUNC)) | O_NONBLOCK, 0);
+	if (got < 0 || fstat(got, &st) != 0 ||
+	    !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && !links_concern(c->b, &st) &&
+				       truncate_checked(got, &st, o))) ||
+	    !restore_flags(got, o)) {
+		return -1;
+	}
+	*ret_mode = st.st_mode;
+	return take_fd(&got);
+}
+
+/* Creates the file, or opens it if it exists: a descriptor, -errno, or -EAGAIN: files.c decides. */
+static int make_or_open(const struct call *c, const struct resolved *p, const struct opening *o,
+			mode_t *ret_mode) {
+	int got = -1;
+
+	*ret_mode = o->mode;
+	if ((o->flags & O_CREAT) != 0) {
+		/* O_EXCL: this call creates the file, or fails. */
+		got = open_checked(c, p, o->flags | O_EXCL, o->mode);
+		if (got >= 0) {
+			if (p->fd >= 0) {
+				preexisting_made(c->b, p); /* a free path does not concern it */
+			}
+			created_file(c, p->real, o->mode);
+			return got;
+		}
+		if (errno != EEXIST || (o->flags & O_EXCL) != 0) {
+			return errno == ELOOP || errno == EINVAL ? -EAGAIN : -errno;
 		}
 	}
+	got = open_existing(c, p, o, ret_mode);
+	return got < 0 ? -EAGAIN : got;
+}
+
+/* By its text where no rule is about the path; else by its directory. */
+static bool check_name(const struct call *c, int dirfd, const char *path, struct resolved *p) {
+	p->fd = -1;
+	p->lent = false;
+	if (is_straight(c, dirfd, path, p->real) && verdict_is_free(c, p->real)) {
+		return true;
+	}
+	return resolve_fast_name(c, dirfd, path, p) == 0 && verdict_make(c, p) == 0;
+}
+
+static long open_writing(const struct call *c, int dirfd, const char *path,
+			 const struct opening *o) {
+	auto_place p;
+	mode_t mode;
+
+	if (!check_name(c, dirfd, path, &p) ||
+	    ((o->flags & O_CREAT) != 0 && files_take_umask(c) != 0)) {
+		return QUICK_NOT;
+	}
+	int got = make_or_open(c, &p, o, &mode);
 	if (got < 0) {
-		return -errno;
+		return got == -EAGAIN ? QUICK_NOT : got;
 	}
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
 			 opening_is_of_program(o->flags, mode));
 }
 
 long resolve_fast_open(const struct call *c, int dirfd, const char *path, const struct opening *o) {
-	bool makes = (o->flags & O_CREAT) != 0;
-
-	if (path[0] == '\0' || (o->flags & TMPFILE_BIT) != 0 || path_within(path, "/proc") ||
-	    (opening_writes(o->flags) && !makes)) {
+	if (path[0] == '\0' || (o->flags & TMPFILE_BIT) != 0 || path_within(path, "/proc")) {
 		return QUICK_NOT;
 	}
-	return makes ? open_making(c, dirfd, path, o) : open_reading(c, dirfd, path, o);
+	return (o->flags & O_CREAT) != 0 || opening_writes(o->flags)
+		       ? open_writing(c, dirfd, path, o)
+		       : open_reading(c, dirfd, path, o);
 }

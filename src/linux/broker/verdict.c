@@ -229,6 +229,21 @@ int verdict_make(const struct call *c, const struct resolved *p) {
 	return r != 0 ? r : may_change(visibility_of(c, p, p->real));
 }
 
+bool verdict_is_free(const struct call *c, const char *real) {
+	const struct plan *plan = c->b->plan;
+	size_t len = strlen(real), tail = strlen(DELETED);
+
+	if (plan_lacks_namespaces(plan) || is_island(plan, real) || preexisting_concerns(real) ||
+	    (len > tail && streq(real + len - tail, DELETED))) {
+		return false;
+	}
+	struct ruling ruling = {0};
+	if (plan->rules.count > 0) {
+		ruling = rules_judge(&plan->rules, real);
+	}
+	return ruling.deny == NULL && ruling.protect == NULL;
+}
+
 int verdict_remove(const struct call *c, const struct resolved *p) {
 	if (!plan_lacks_namespaces(c->b->plan)) {
 		return may_change(visibility_of(c, p, p->real)); /* EBUSY comes from the kernel */

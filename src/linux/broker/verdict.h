@@ -22,6 +22,10 @@ int verdict_change(const struct call *c, const struct resolved *p);
 /* Create a name: as verdict_change(), for the directory and the name. */
 int verdict_make(const struct call *c, const struct resolved *p);
 
+/* With namespaces: no rule is about this real path, so that a file there may be opened, changed and
+ * created whatever file it is.  False where a rule depends on the file. */
+bool verdict_is_free(const struct call *c, const char *real);
+
 /* Remove or replace a name: as verdict_make(), and -EBUSY when a rule is about that path or one
  * beneath it, because the rule would no longer apply to its file. */
 int verdict_remove(const struct call *c, const struct resolved *p);

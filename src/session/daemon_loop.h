@@ -4,8 +4,8 @@
  * Our own, because it is a page of code and the daemon needs nothing else of a loop library: no
  * threads, no buffers, no name server.  One event at a time, so that a handler may end any other
  * connection: no event of a freed watch is pending in user space. */
-#ifndef CORRAL_SESSION_LOOP_H
-#define CORRAL_SESSION_LOOP_H
+#ifndef CORRAL_SESSION_DAEMON_LOOP_H
+#define CORRAL_SESSION_DAEMON_LOOP_H
 
 #include "base/err.h"
 

@@ -4,7 +4,7 @@
  * Should:   serve ready descriptors in turn: epoll returns the one that waits longest.
  * Must not: keep an event of a watch that was removed.
  * Fails:    only for lack of memory or descriptors. */
-#include "session/loop.h"
+#include "session/daemon_loop.h"
 
 #include "base/auto.h"
 

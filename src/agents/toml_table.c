@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edits one table of a TOML file by its header line.
+ *
+ * Should:   end the table at the next line that begins with "[", and leave the comments before
+ *           that line to the next table.
+ * Must not: parse the rest: a table appended at the end is valid after any valid text.
+ * Fails:    with the buffer, out of memory; a header that is written in another way is not found.
+ */
+#include "agents/toml_table.h"
+
+#include <string.h>
+
+void toml_key(struct buf *out, const char *text) {
+	buf_puts(out, "\"");
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\') {
+			buf_printf(out, "\\%c", c);
+		} else if (c < 0x20 || c == 0x7f) {
+			buf_printf(out, "\\u%04x", c);
+		} else {
+			buf_add(out, text, 1);
+		}
+	}
+	buf_puts(out, "\"");
+}
+
+static size_t line_end(const struct buf *text, size_t at) {
+	const char *end = memchr(text->data + at, '\n', text->len - at);
+	return end == NULL ? text->len : (size_t)(end - text->data) + 1;
+}
+
+static int is_header(const struct buf *text, size_t at, const char *header) {
+	size_t n = strlen(header), end = line_end(text, at);
+	while (end > at && strchr(" \t\r\n", text->data[end - 1]) != NULL) {
+		end--;
+	}
+	return end - at == n && memcmp(text->data + at, header, n) == 0;
+}
+
+/* Where the table that begins at `at` ends: comments and empty lines before the next header are
+ * not part of it. */
+static size_t table_end(const struct buf *text, size_t at) {
+	size_t end = line_end(text, at), kept = end;
+	while (end < text->len && text->data[end] != '[') {
+		size_t next = line_end(text, end);
+		if (strchr("#\r\n", text->data[end]) == NULL) {
+			kept = next;
+		}
+		end = next;
+	}
+	return kept;
+}
+
+void toml_table_remove(struct buf *text, const char *header) {
+	struct buf out;
+
+	buf_init(&out);
+	for (size_t at = 0; at < text->len;) {
+		if (is_header(text, at, header)) {
+			at = table_end(text, at);
+			if (out.len > 1 && out.data[out.len - 1] == '\n' &&
+			    out.data[out.len - 2] == '\n') {
+				out.data[--out.len] = '\0'; /* the empty line before it */
+			}
+			continue;
+		}
+		size_t end = line_end(text, at);
+		buf_add(&out, text->data + at, end - at);
+		at = end;
+	}
+	buf_done(text);
+	*text = out;
+}
+
+void toml_table_add(struct buf *text, const char *header, const char *lines) {
+	if (text->len > 0) {
+		buf_puts(text, text->data[text->len - 1] == '\n' ? "\n" : "\n\n");
+	}
+	buf_printf(text, "%s\n%s", header, lines == NULL ? "" : lines);
+}

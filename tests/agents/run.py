@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real agents from npm, driven by a stand-in for their provider: as a whole inside, and through their hooks.  Speaks TAP.
+
+    tests/agents/run.py --corral build/corral [--place DIRECTORY] [--user games] [PATTERN]
+
+Each agent reads a file, writes one, runs a test, tries a private key and a server that is not allowed.  The verdict comes
+from the host: the file that was made, the requests that the server saw, the results that the agent sent to its provider.
+The packages are downloaded once; without npm or a registry the tests are skipped, and say so.
+"""
+import argparse
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
+
+import harness  # noqa: E402  the path has to be set first
+import packages  # noqa: E402
+import standin  # noqa: E402
+from harness import Skip, check, contains, equal, wait_until  # noqa: E402
+
+SECRET = "the-private-key-of-the-host"
+SECONDS = 120
+TASK = "Do the steps."
+
+
+class Canary:
+    """A server of the host that no agent may reach."""
+
+    def __init__(self):
+        self.seen = 0
+        canary = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                canary.seen += 1
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"reached\n")
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def settle_claude(box, provider):
+    box.env.update({"ANTHROPIC_BASE_URL": provider.url, "ANTHROPIC_API_KEY": "stand-in"})
+    return ["claude", "-p", TASK, "--allowedTools", "Bash"]
+
+
+def settle_codex(box, provider):
+    box.write("home/.codex/config.toml", f"""model = "stand-in"
+model_provider = "standin"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[model_providers.standin]
+name = "stand-in"
+base_url = "{provider.url}/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+
+[projects."{box.ws}"]
+trust_level = "trusted"
+""")
+    box.env["OPENAI_API_KEY"] = "stand-in"
+    return ["codex", "exec", "--skip-git-repo-check", TASK]
+
+
+def settle_gemini(box, provider):
+    box.write("home/.gemini/settings.json", json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    box.env.update({"GOOGLE_GEMINI_BASE_URL": provider.url, "GEMINI_API_KEY": "stand-in"})
+    return ["gemini", "--skip-trust", "--approval-mode", "yolo", "-p", TASK]
+
+
+def settle_opencode(box, provider):
+    box.write("home/.config/opencode/opencode.json", json.dumps({
+        "provider": {"anthropic": {"options": {"baseURL": f"{provider.url}/v1", "apiKey": "stand-in"},
+                                   "models": {"stand-in": {"name": "stand-in"}}}},
+        "model": "anthropic/stand-in", "small_model": "anthropic/stand-in", "permission": {"*": "allow"}}))
+    return ["opencode", "run", TASK]
+
+
+SETTLE = {"claude": settle_claude, "codex": settle_codex, "gemini": settle_gemini, "opencode": settle_opencode}
+HOOKED = ("claude", "codex", "gemini")
+
+
+class Scene:
+    """A project, a private key, a provider and a server that is not allowed."""
+
+    def __init__(self, box, place, name, commands=None):
+        self.box, self.name, self.place = box, name, place
+        directory, why = packages.wrapper(place, name)
+        if directory is None:
+            raise Skip(why)
+        self.canary = Canary()
+        self.commands = commands or [
+            "cat notes.txt", "echo made > made.txt", "sh test.sh",
+            f"cat {box.home}/.ssh/id_ed25519", f"curl -sS -m 10 http://127.0.0.1:{self.canary.port}/"]
+        self.provider = standin.Provider(self.commands)
+        box.env["PATH"] = f"{directory}:{box.env['PATH']}"
+        box.write("home/.ssh/id_ed25519", SECRET + "\n", 0o600)
+        box.write("ws/notes.txt", "the note of the project\n")
+        box.write("ws/test.sh", "test \"$(cat made.txt)\" = made && echo the test passed\n")
+        self.argv = SETTLE[name](box, self.provider)
+
+    def inside(self, level, *more):
+        return [self.box.corral, "run", "--profile", self.name, "--level", level, "--host-port", self.provider.port,
+                "--read", self.place, *more, "--", *self.argv]
+
+    def controls(self):
+        """Outside, the key can be read and the server reached."""
+        box = self.box
+        equal(box.sh(self.commands[3]).out, SECRET + "\n", "the key, outside")
+        equal(box.sh(self.commands[4]).out, "reached\n", "the server, outside")
+        self.canary.seen = 0
+
+    def judge(self, done):
+        results = self.provider.results
+        check(len(results) == len(self.commands), f"{len(results)} results: {results}; {done}; {self.provider.paths[-9:]}")
+        contains(results[0], "the note of the project", "the file that was read")
+        equal(self.box.exists("ws/made.txt") and self.box.read("ws/made.txt"), "made\n", "the file that was written")
+        contains(results[2], "the test passed", "the test")
+        check(SECRET not in "".join(results), f"the key came out: {results}")
+        equal(self.canary.seen, 0, "requests at the server that is not allowed")
+
+    def close(self):
+        self.provider.close()
+        self.canary.close()
+
+
+def settings_of(box):
+    """The agent's files on the host."""
+    return {path: found for path, found in box.files().items() if path.startswith(box.home) and "/corral/" not in path and "/.npm/" not in path and
+            os.path.isfile(path)}
+
+
+def whole(box, place, name, level):
+    scene = Scene(box, place, name)
+    try:
+        scene.controls()
+        before = settings_of(box)
+        done = box.execute(scene.inside(level), timeout=SECONDS)
+        scene.judge(done)
+        done.exited(0)
+        equal(settings_of(box), before, "the agent's files on the host")
+    finally:
+        scene.close()
+
+
+def hooked(box, place, name):
+    scene = Scene(box, place, name)
+    try:
+        scene.controls()
+        box.corral_("agents", "install", name, "--yes").exited(0)
+        box.corral_("agents", "check", name).exited(0)
+        done = box.execute(scene.argv, timeout=SECONDS)
+        scene.judge(done)
+    finally:
+        scene.close()
+
+
+def bare(box, place, name):
+    """The control of the hooks: without one, the same agent reads the key."""
+    scene = Scene(box, place, name, [f"cat {box.home}/.ssh/id_ed25519"])
+    try:
+        box.execute(scene.argv, timeout=SECONDS)
+        contains("".join(scene.provider.results), SECRET, "the key, without a hook")
+    finally:
+        scene.close()
+
+
+def broken(box, place, name):
+    """The program of the hook is gone: the command must not run, or `agents check` must report it."""
+    scene = Scene(box, place, name, [f"touch {box.home}/ran-bare"])
+    program = shutil.copy(box.corral, f"{box.dir}/corral-copy")
+    try:
+        box.execute([program, "agents", "install", name, "--yes"]).exited(0)
+        os.unlink(program)
+        done = box.execute(scene.argv, timeout=SECONDS)
+        check(not box.exists("home/ran-bare"), f"the command ran without the hook: {done}")
+        check(scene.provider.paths, f"the agent made no request: {done}")
+    finally:
+        scene.close()
+
+
+def untrusted(box, place):
+    """Codex skips a hook that was changed, without a message: `agents check` is the only one that reports it."""
+    scene = Scene(box, place, "codex", ["true"])
+    try:
+        box.corral_("agents", "install", "codex", "--yes").exited(0)
+        box.corral_("agents", "check", "codex").exited(0)
+        file = f"{box.home}/.codex/config.toml"
+        text = re.sub("sha256:[0-9a-f]+", "sha256:0", box.read(file))
+        box.write(file, text)
+        done = box.corral_("agents", "check", "codex").exited(1)
+        contains(done.out, "FAILED  the agent trusts the hook", "the report")
+    finally:
+        scene.close()
+
+
+def stopped(box, place):
+    """A hook that does not answer: Claude Code blocks, because the entry has onFailure."""
+    scene = Scene(box, place, "claude", [f"touch {box.home}/ran-bare"])
+    try:
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        file = f"{box.home}/.claude/settings.json"
+        text = box.read(file).replace("hook claude ||", "hook claude </dev/tty0; sleep 60 ||").replace('"timeout": 60', '"timeout": 2')
+        check("sleep 60" in text and '"timeout": 2' in text, text)
+        box.write(file, text)
+        done = box.execute(scene.argv, timeout=SECONDS)
+        check(not box.exists("home/ran-bare"), f"the command ran after the time-out of the hook: {done}")
+    finally:
+        scene.close()
+
+
+def terminal(box, place, level):
+    """Codex with its own screen, in tmux."""
+    if not shutil.which("tmux"):
+        raise Skip("tmux is not installed")
+    scene = Scene(box, place, "codex")
+    socket = f"{box.dir}/tmux"
+    scene.argv = ["codex", TASK]
+
+    def tmux(*words):
+        return box.execute(["tmux", "-S", socket, "-f", "/dev/null", *words])
+    try:
+        scene.controls()
+        tmux("new-session", "-d", "-x", "120", "-y", "40", *scene.inside(level)).exited(0)
+        shown = wait_until(lambda: standin.DONE in tmux("capture-pane", "-p").out, SECONDS)
+        screen = tmux("capture-pane", "-p").out
+        scene.judge(screen)
+        check(shown, f"the answer is not on the screen: {screen}")
+    finally:
+        tmux("kill-server")
+        scene.close()
+
+
+def register(suite, place):
+    for name in SETTLE:
+        for level in ("full", "standard"):
+            suite.test(f"{name} as a whole at level {level}: reads, writes, tests; neither the key nor the server")(
+                lambda box, name=name, level=level: whole(box, place, name, level))
+    for level in ("full", "standard"):
+        suite.test(f"codex in a terminal at level {level}")(lambda box, level=level: terminal(box, place, level))
+    for name in HOOKED:
+        suite.test(f"{name} without a hook reads the key")(lambda box, name=name: bare(box, place, name))
+        suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
+        suite.test(f"{name}: a hook whose program is missing lets no command run")(lambda box, name=name: broken(box, place, name))
+    suite.test("claude: a hook that does not answer lets no command run")(lambda box: stopped(box, place))
+    suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
+
+
+def within_reach(suite, place, copies):
+    """The packages where the account of the tests can read them."""
+    for name in packages.AGENTS:
+        packages.wrapper(place, name)  # the tests report what is missing
+    os.chmod(copies, 0o755)
+    seen = subprocess.run(["ls", place], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          **suite.user.popen_words())
+    if seen.returncode == 0:
+        return place
+    for name in ["node", *packages.AGENTS]:
+        if os.path.isdir(f"{place}/{name}"):
+            shutil.copytree(f"{place}/{name}", f"{copies}/{name}", symlinks=True)
+    return copies
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--place", help="where the packages are kept")
+    parser.add_argument("--user", default="games")
+    parser.add_argument("only", nargs="?", help="a regular expression for names of tests")
+    args = parser.parse_args()
+    suite = harness.Suite(args.corral, args.user)
+    place = os.path.abspath(args.place or os.path.join(tempfile.gettempdir(), "corral-agents"))
+    os.makedirs(place, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="corral-agents-") as copies:
+        register(suite, within_reach(suite, place, copies))
+        return suite.run(args.only, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

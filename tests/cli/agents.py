@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`corral agents`, `corral hook` and the profiles of agents; tests/agents drives the real ones."""
+import json
+import os
+import stat
+
+from harness import check, contains, equal
+
+NAMES = ["aider", "amp", "claude", "codex", "copilot", "cursor", "gemini", "goose", "opencode"]
+EVENTS = {"claude": ("PreToolUse", "Bash"), "codex": ("PreToolUse", "Bash"), "cursor": ("preToolUse", "Shell"),
+          "gemini": ("BeforeTool", "run_shell_command")}
+
+
+def event(box, name, command, **more):
+    hook, tool = EVENTS[name]
+    return json.dumps({"hook_event_name": hook, "tool_name": tool, "cwd": box.ws, "tool_input": {"command": command}, **more})
+
+
+def command_of(answer):
+    specific = answer.get("hookSpecificOutput", {})
+    return (answer.get("updated_input") or specific.get("updatedInput") or specific.get("tool_input"))["command"]
+
+
+def fake(box, name, script="#!/bin/sh\necho \"$0\" \"$@\"\n"):
+    box.env["PATH"] = f"{box.ws}/bin:{box.env['PATH']}"
+    return box.write(f"ws/bin/{name}", script, 0o755)
+
+
+def register(suite):
+    test = suite.test
+
+    @test("agents lists each agent, and what this host has of it")
+    def _(box):
+        rows = {row["name"]: row for row in box.corral_("agents", "--json").exited(0).json["agents"]}
+        equal(sorted(rows), NAMES, "names")
+        equal((rows["claude"]["program"], rows["claude"]["hook"], rows["claude"]["key"]), (None, False, None), "claude")
+        package = box.mkdir("ws/lib/node_modules/x/bin")
+        box.write("ws/lib/node_modules/x/package.json", '{"version": "9.8.7"}')
+        box.write("ws/lib/node_modules/x/bin/claude", "#!/bin/sh\ntouch ran\n", 0o755)
+        box.mkdir("ws/bin")
+        os.symlink(f"{package}/claude", f"{box.ws}/bin/claude")
+        box.env.update({"PATH": f"{box.ws}/bin:{box.env['PATH']}", "ANTHROPIC_API_KEY": "x"})
+        box.write("home/.claude/.credentials.json", "{}")
+        row = {row["name"]: row for row in box.corral_("agents", "--json").exited(0).json["agents"]}["claude"]
+        equal((row["program"], row["version"], row["key"], row["login"], row["directory"]),
+              (f"{box.ws}/bin/claude", "9.8.7", "ANTHROPIC_API_KEY", True, f"{box.home}/.claude"), "found")
+        check(not box.exists("ws/ran"), "the agent was started")
+        text = box.corral_("agents").exited(0).out
+        contains(text, f"claude    {box.ws}/bin/claude 9.8.7; no hook installed", "text")
+        contains(text, "corral run --profile claude -- claude", "text")
+
+    @test("a run with the profile of an agent adds its flags, and its own command alone gets them")
+    def _(box):
+        fake(box, "codex")
+        out = box.run("--profile", "codex", "--", "codex", "exec").exited(0).out
+        equal(out.split()[1:], ["-c", 'sandbox_mode="danger-full-access"', "-c", "analytics.enabled=false", "-c",
+                                "check_for_update_on_startup=false", "exec"], "arguments")
+        equal(box.run("--profile", "codex", "--", "echo", "exec").exited(0).out, "exec\n", "another command")
+        equal(box.run("--", "codex", "exec").exited(0).out.split()[1:], ["exec"], "another profile")
+        contains(box.corral_("explain", "--profile", "codex", "--", "codex").exited(0).out, "danger-full-access", "explain")
+
+    @test("the profile of an agent: hosts, key and settings of its provider, and the reason of each")
+    def _(box):
+        box.env["GEMINI_API_KEY"] = "k"
+        values = box.corral_("policy", "show", "--json", "--profile", "gemini").exited(0).json["values"]
+        contains(json.dumps(values["net.allow"]), "generativelanguage.googleapis.com", "hosts")
+        contains(json.dumps(values["net.allow"]), "profile gemini (provider gemini)", "origin")
+        out = box.run("--profile", "gemini", "-c", "echo $GEMINI_SANDBOX $GEMINI_API_KEY").exited(0).out
+        equal(out, "false k\n", "variables")
+        shown = box.corral_("profile", "show", "gemini").exited(0).out
+        contains(shown, 'env.set.GEMINI_SANDBOX = "false"  # ', "profile show")
+        file = box.write("ws/p.toml", "version = 1\n" + shown)
+        box.corral_("policy", "check", file).exited(0)
+
+    for level in ("full", "standard"):
+        @test(f"{level}: an agent finds its settings in HOME, cannot change them, and keeps its state apart")
+        def _(box, level=level):
+            box.write("home/.codex/config.toml", "model = 1\n")
+            script = ("cat ~/.codex/config.toml; echo x > ~/.codex/session && cat ~/.codex/session; "
+                      "echo changed > ~/.codex/config.toml; ls ~/.codex/auth.json; true")
+            box.write("home/.codex/auth.json", "login")
+            done = box.run("--level", level, "--profile", "codex", "-c", script).exited(0)
+            equal(done.out, "model = 1\nx\n", "stdout")
+            equal((box.read("home/.codex/config.toml"), box.exists("home/.codex/session")), ("model = 1\n", False), "host")
+            again = box.run("--level", level, "-c", "ls ~/.codex").exited(0)
+            equal(again.out, "session\n", "the state in the next run, without a trace of the settings")
+
+    for name in EVENTS:
+        @test(f"hook {name}: the command comes back inside, whatever it holds")
+        def _(box, name=name):
+            box.write("home/.ssh/id", "private\n")
+            odd = "printf '%s|' \"a'b\" 'c\\d' '$HOME' \"$(echo e)\"; cat ~/.ssh/id 2>/dev/null; touch made; ls /proc/self/ns >/dev/null"
+            answer = box.corral_("hook", name, stdin=event(box, name, odd)).exited(0)
+            line = command_of(answer.json)
+            contains(line, f"--workspace '{box.ws}'", "the workspace")
+            contains(box.outside.sh(odd).out, "private", "control outside")
+            os.unlink(f"{box.ws}/made")
+            equal(box.sh(line).exited(0).out, "a'b|c\\d|$HOME|e|", "inside")
+            check(box.exists("ws/made"), "not written")
+
+        @test(f"hook {name}: everything else is denied, with a reason")
+        def _(box, name=name):
+            hook, tool = EVENTS[name]
+            for text in ("", "{", "[]", "{}", event(box, name, ""), event(box, name, "true").replace(tool, "Other"),
+                         event(box, name, "true").replace(hook, "Other"), event(box, name, "true") + "}",
+                         event(box, name, "true").replace(box.ws, "ws")):
+                done = box.corral_("hook", name, stdin=text).exited(2)
+                contains(done.err, "the command was not run", f"stderr for {text}")
+                contains(done.out, '"deny"', f"stdout for {text}")
+
+    @test("hook: without a name, and with one that is unknown, it denies")
+    def _(box):
+        for words in ((), ("aider",), ("nothing",), ("--json",), ("claude", "--nothing")):
+            box.corral_("hook", *words, stdin="{}").exited(2)
+
+    @test("hook: options after -- are those of the run")
+    def _(box):
+        answer = box.corral_("hook", "claude", "--", "--set", "env.set=GREETING=it's", stdin=event(box, "claude", "echo $GREETING"))
+        equal(box.sh(command_of(answer.exited(0).json)).exited(0).out, "it's\n", "the variable")
+
+    @test("hook: the project's directory is the workspace, and a command outside of it is denied")
+    def _(box):
+        box.mkdir("ws/sub")
+        box.env["CLAUDE_PROJECT_DIR"] = box.ws
+        text = event(box, "claude", "pwd; touch ../made").replace(box.ws, f"{box.ws}/sub")
+        line = command_of(box.corral_("hook", "claude", stdin=text).exited(0).json)
+        equal(box.sh(line, cwd=f"{box.ws}/sub").exited(0).out, f"{box.ws}/sub\n", "directory")
+        check(box.exists("ws/made"), "the project is not the workspace")
+        box.corral_("hook", "claude", stdin=text.replace(f"{box.ws}/sub", box.home)).exited(2)
+
+    for level in ("full", "standard"):
+        @test(f"{level}: a hook of an agent that runs inside changes nothing; variables cannot pretend that")
+        def _(box, level=level):
+            text = event(box, "claude", "true")
+            box.write("ws/event", text)
+            done = box.run("--level", level, "--read", box.corral, "-c", f"{box.corral} hook claude < event").exited(0)
+            equal(done.out, "{}", "inside")
+            box.env.update({"CORRAL": "1", "CORRAL_INSIDE": "1", "container": "corral"})
+            contains(command_of(box.corral_("hook", "claude", stdin=text).exited(0).json), " run ", "outside")
+
+    for name, file in (("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("cursor", ".cursor/hooks.json"),
+                       ("gemini", ".gemini/settings.json")):
+        @test(f"agents install {name}: shows the change, installs once, passes its check, and can be undone")
+        def _(box, name=name, file=file):
+            text = '{\n  "mine": [1, 2],\n  "hooks": {"Other": []}\n}\n' if name != "cursor" else '{\n  "version": 1,\n  "mine": 1\n}\n'
+            box.write(f"home/{file}", text, 0o640)
+            shown = box.corral_("agents", "install", name, "--dry-run").exited(0).out
+            contains(shown, f"+++ {box.home}/{file}\n", "difference")
+            equal(box.read(f"home/{file}"), text, "after --dry-run")
+            box.corral_("agents", "install", name).exited(2).said("--yes")
+            equal(box.read(f"home/{file}"), text, "without an answer")
+            equal(box.corral_("agents", "check", name).exited(1).out.split("\n")[0], "FAILED  the hook is in the settings", "check")
+            box.corral_("agents", "install", name, "--yes").exited(0)
+            equal(stat.S_IMODE(os.stat(f"{box.home}/{file}").st_mode), 0o640, "mode")
+            equal(box.corral_("agents", "install", name, "--yes").exited(0).out, "nothing to change\n", "again")
+            check("FAILED" not in box.corral_("agents", "check", name).exited(0).out, "check")
+            contains(box.corral_("agents").out, "; hook installed", "agents")
+            box.corral_("agents", "uninstall", name, "--yes").exited(0)
+            equal(box.read(f"home/{file}"), text, "after uninstall")
+
+    @test("agents check fails for a hook that does not deny, does not rewrite, or is switched off")
+    def _(box):
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        file = "home/.claude/settings.json"
+        good = box.read(file)
+        for old, new, line in (("exit 2; }", "exit 0; }", "it denies"), ("hook claude ||", "hook claude >/dev/null ||", "the hook rewrites"),
+                               ('"hooks": {', '"disableAllHooks": true, "hooks": {', "hooks are switched on"),
+                               ('"Bash"', '"Read"', "hooks are switched on")):
+            box.write(file, good.replace(old, new, 1))
+            contains(box.corral_("agents", "check", "claude").exited(1).out, f"FAILED  {line}", f"after {new}")
+
+    @test("agents install --mcp enters the server, and uninstall removes it")
+    def _(box):
+        for name, file in (("opencode", ".config/opencode/opencode.json"), ("gemini", ".gemini/settings.json"),
+                           ("copilot", ".copilot/mcp-config.json"), ("codex", ".codex/config.toml")):
+            box.corral_("agents", "install", name, "--mcp", "--yes").exited(0)
+            contains(box.read(f"home/{file}"), '"mcp"', name)
+            equal(box.corral_("agents", "install", name, "--mcp", "--yes").exited(0).out, "nothing to change\n", name)
+            box.corral_("agents", "uninstall", name, "--yes").exited(0)
+            check("mcp" not in box.read(f"home/{file}"), name)
+        box.corral_("agents", "install", "aider", "--yes").exited(2).said("--profile aider")
+
+    @test("agents: a name that is unknown, settings that are broken")
+    def _(box):
+        box.corral_("agents", "install", "cluade", "--yes").exited(2).said("did you mean claude")
+        box.corral_("agents", "check", "aider").exited(2)
+        box.write("home/.claude/settings.json", '{"hooks": ')
+        box.corral_("agents", "install", "claude", "--yes").exited(2).said("not valid JSON")
+        equal(box.read("home/.claude/settings.json"), '{"hooks": ', "the file")

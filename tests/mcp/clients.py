@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The official clients of MCP, from npm, against `corral mcp`: the SDK of both generations, and the inspector.
+
+    tests/mcp/clients.py --corral build/corral --place build/mcp-clients
+
+corrald has to be beside corral.  The packages are installed once, in --place.
+"""
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = {"@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0",
+            "@modelcontextprotocol/inspector": "2.12.0"}
+NODE = "24.21.0"  # the inspector needs 22 or newer
+SECONDS = 300
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def line(self, good, name, note=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}{note}", flush=True)
+
+
+def install(place):
+    """The packages, and a node of its own; an error text, or None."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        return "npm is not installed"
+    if os.path.exists(f"{place}/complete"):
+        return None
+    os.makedirs(place, exist_ok=True)
+    with open(f"{place}/package.json", "w", encoding="utf-8") as out:
+        json.dump({"private": True}, out)
+    arch = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    words = [f"{name}@{version}" for name, version in {**PACKAGES, f"node-linux-{arch}": NODE}.items()]
+    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", "--prefix", place, *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        return f"npm install: {done.stdout.decode()[-200:].strip()}"
+    os.symlink(f"node-linux-{arch}/bin/node", f"{place}/node_modules/node")
+    with open(f"{place}/complete", "w", encoding="utf-8"):
+        pass
+    return None
+
+
+def sdk(tap, script, place, corral, workspace):
+    """Its lines are TAP without numbers.  Modules are found from the script's own directory, so it is copied."""
+    for name in ("sdk_checks.mjs", script):
+        shutil.copy(f"{HERE}/{name}", place)
+    try:
+        done = subprocess.run([f"{place}/node_modules/node", f"{place}/{script}", corral, workspace], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        tap.line(False, f"{script}: ends within {SECONDS} s")
+        return
+    for line in done.stdout.decode().splitlines():
+        verdict, _, name = line.partition(" - ")
+        tap.line(verdict == "ok", name)
+    tap.line(done.returncode == 0, f"{script}: the exit status", f" # {done.stderr.decode()[-300:]!r}" if done.returncode else "")
+
+
+def inspect(tap, place, corral, workspace, name, words, good):
+    folder = f"{place}/node_modules/@modelcontextprotocol/inspector"
+    with open(f"{folder}/package.json", encoding="utf-8") as file:
+        program = next(iter(json.load(file)["bin"].values()))
+    done = subprocess.run([f"{place}/node_modules/node", f"{folder}/{program}", "--cli", corral, "mcp", "-w", workspace, *words],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+    try:
+        tap.line(good(json.loads(done.stdout)), f"inspector: {name}")
+    except (ValueError, KeyError) as error:
+        tap.line(False, f"inspector: {name}", f" # {error!r}: {done.stdout[-200:]!r} {done.stderr[-200:]!r}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--place", required=True)
+    args = parser.parse_args()
+    corral, place = os.path.abspath(args.corral), os.path.abspath(args.place)
+    tap = Tap()
+    why = install(place)
+    if why is not None:
+        print(f"ok 1 - the clients of npm # SKIP {why}\n1..1")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="corral-mcp-") as workspace:
+        for script in ("sdk_1.mjs", "sdk_2.mjs"):
+            sdk(tap, script, place, corral, workspace)
+        inspect(tap, place, corral, workspace, "tools/list", ["--method", "tools/list"],
+                lambda found: len(found["tools"]) == 13)
+        inspect(tap, place, corral, workspace, "tools/call",
+                ["--method", "tools/call", "--tool-name", "shell", "--tool-arg", "command=echo hi"],
+                lambda found: found["structuredContent"]["stdout"] == "hi\n")
+    print(f"1..{tap.count}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
