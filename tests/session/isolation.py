@@ -123,6 +123,24 @@ def test_a_session_reaches_its_own_socket_only(service):
         equal(service.show(pair.a)["state"], "RUNNING", "the other session")
 
 
+def test_a_sandboxed_process_with_the_admin_socket_is_refused(service):
+    status, _, err = service.run("session", "create", "--level", service.level, "--socket", service.admin)
+    check(status == 2 and "belongs to Corral itself" in err, f"--socket admin.sock: {status} {err}")
+    link = f"{service.workspace}/link.sock"
+    os.link(service.admin, link)
+    session = service.create("--socket", link)
+    try:
+        equal(service.client().call("ping")["version"][:1], "0", "control outside")
+        pair = type("One", (), {"service": service})
+        status, out, err = ask(pair, session, link, "session.list")
+        check(status != 0 and "outside of sandboxes only" in out, f"a sandboxed process on the admin socket: {out!r} {err!r}")
+        status, out, _ = ask(pair, session, f"{service.place}/run/corral/s/{session}.sock", "session.show")
+        equal(status, 0, f"twin: its own socket ({out})")
+    finally:
+        service.good("session", "stop", session)
+        os.unlink(link)
+
+
 def test_the_socket_gives_no_more_than_the_session_has(service):
     """exec by the socket runs in the same sandbox: a file that is hidden stays hidden."""
     bait = f"{service.place}/bait"

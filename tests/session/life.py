@@ -263,6 +263,26 @@ def test_a_passed_socket_is_the_admin_socket(service):
         service.start()
 
 
+def test_the_commands_of_the_document_work(service):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(f"{root}/docs/sessions.md", encoding="utf-8") as file:
+        parts = file.read().split("```sh\n")[1:]
+    script = "".join(part.split("```")[0] for part in parts)
+    service.stop()
+    bin_ = f"{service.place}/home/bin"
+    os.makedirs(bin_, exist_ok=True)
+    os.symlink(service.corral, f"{bin_}/corral")
+    try:
+        done = subprocess.run(["sh", "-euc", script], env={**service.environment, "PATH": f"{bin_}:{service.environment['PATH']}"},
+                              cwd=service.workspace, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False, text=True, timeout=120, **service.account)
+        check(done.returncode == 0 and "object\n" in done.stdout and "done\n" in done.stdout and '"exit_code":3' in done.stdout,
+              f"{done.returncode} {done.stdout} {done.stderr}")
+    finally:
+        os.unlink(f"{bin_}/corral")
+        service.start()
+
+
 def test_descriptors_that_are_not_streams_are_refused(service):
     session = service.create()
     client = service.client()

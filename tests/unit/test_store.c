@@ -322,6 +322,58 @@ TEST(a_newer_schema_and_a_foreign_file_are_refused) {
 	remove_place(&p);
 }
 
+static void count_row(void *arg, const struct session_row *row) {
+	(void)row;
+	++*(int *)arg;
+}
+
+static void count_one(void *arg, const struct activity_row *row) {
+	(void)row;
+	++*(int *)arg;
+}
+
+/* H4, on a database whose disk is memory: ten thousand commits with fsync take a minute. */
+TEST(old_activities_and_ended_sessions_are_dropped) {
+	struct place p = make_place();
+	struct store *s = open_store(&p);
+	struct session_row a = make_row(5, "a");
+	char token[TOKEN_TEXT_LENGTH + 1];
+	struct err e = {0};
+	int rows = 0, sessions = 0;
+	REQUIRE(add(s, &a, token, &e) == 0);
+	store_close(s);
+	sqlite3 *db = NULL;
+	REQUIRE(sqlite3_open(p.file, &db) == SQLITE_OK);
+	CHECK_INT(
+		sqlite3_exec(
+			db,
+			"BEGIN; WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n"
+			" WHERE i < 12000) INSERT INTO activity (session, time, kind, text)"
+			" SELECT (SELECT id FROM sessions), i, 'k', 't' FROM n;"
+			"WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i <"
+			" 12000) INSERT INTO sessions SELECT printf('sess_%026d', i), '', '/', '',"
+			" '', '', '', '', 'STOPPED', 0, i, 0, i, 0 FROM n; COMMIT",
+			NULL, NULL, NULL),
+		SQLITE_OK);
+	(void)sqlite3_close(db);
+	s = open_store(&p);
+	for (int i = 0; i < 256; i++) { /* it prunes now and then */
+		struct activity_row row = {.session = a.id, .time = i, .kind = "k", .text = "new"};
+		CHECK_INT(store_add_activity(s, &row, NULL, &e), 0);
+	}
+	struct activity_reader reader = {
+		.session = a.id, .limit = 100000, .found = count_one, .arg = &rows};
+	CHECK_INT(store_each_activity(s, &reader, &e), 0);
+	CHECK(rows >= STORE_ACTIVITY_MAX && rows < STORE_ACTIVITY_MAX + 256);
+	struct session_row b = make_row(6, "b");
+	CHECK_INT(add(s, &b, token, &e), 0);
+	struct session_reader all = {count_row, &sessions};
+	CHECK_INT(store_each_session(s, &all, &e), 0);
+	CHECK_INT(sessions, STORE_ENDED_MAX + 2); /* and the live ones */
+	store_close(s);
+	remove_place(&p);
+}
+
 /* Writes sessions and activity without end, and reports each id or seq after the call returned. */
 static void write_until_killed(const struct place *p, int out) {
 	struct store *s = open_store(p);
