@@ -123,9 +123,7 @@ static void signal_listed(pid_t leader, int number) {
 	census_done(&c);
 }
 
-/* One attempt to signal every process of a command's tree, below its leader. */
-static void signal_tree(struct warm_state *w, uint64_t exec, int number) {
-	const struct warm_slot *s = slot_of(w, exec);
+static void signal_slot(const struct warm_slot *s, int number) {
 	pid_t leader = s == NULL ? 0 : atomic_load(&s->leader);
 
 	if (leader <= 0) {
@@ -135,6 +133,29 @@ static void signal_tree(struct warm_state *w, uint64_t exec, int number) {
 	if (number == SIGTERM) {
 		signal_listed(leader, SIGCONT); /* a stopped process does not handle SIGTERM */
 	}
+}
+
+/* One attempt to signal every process of a command's tree, below its leader; exec 0: of all
+ * commands. */
+static void signal_tree(struct warm_state *w, uint64_t exec, int number) {
+	if (exec != 0) {
+		signal_slot(slot_of(w, exec), number);
+		return;
+	}
+	for (size_t i = 0; i < WARM_SLOTS; i++) {
+		if (atomic_load(&w->slots[i].exec) != 0) {
+			signal_slot(&w->slots[i], number);
+		}
+	}
+}
+
+size_t warm_commands(const struct warm_state *w) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < WARM_SLOTS; i++) {
+		n += atomic_load(&w->slots[i].exec) != 0;
+	}
+	return n;
 }
 
 static void kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec) {

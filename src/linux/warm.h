@@ -165,6 +165,9 @@ bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status);
 /* The number of the command that this process leads; 0: it is no leader. */
 uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
 
+/* The number of slots that are in use. */
+size_t warm_commands(const struct warm_state *w);
+
 /* Executes an order about a command: ORDER_EXEC_SIGNAL, _TREE, or _FREEZE, for a tree that forks
  * faster than it can be listed.  Does nothing for a command that has ended. */
 void warm_execute(struct warm_state *w, const struct reaper *r, const struct order *o);

@@ -76,7 +76,9 @@ static int read_more(struct frame_reader *r) {
 	if (poll(&ready, 1, 0) == 0) {
 		return 0;
 	}
-	ssize_t n = read(r->fd, r->data + r->end, READ_SIZE);
+	char *to = r->data + r->end;
+	ssize_t n = r->receive != NULL ? r->receive(r->receive_arg, to, READ_SIZE)
+				       : read(r->fd, to, READ_SIZE);
 	if (n < 0) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	}
