@@ -282,21 +282,6 @@ static _Noreturn void kill_all_and_exit(struct init *in) {
 	_exit(SETUP_FAILED);
 }
 
-/* A child of a session's pid 1.  The commands cannot be served without the zygote, nor told apart
- * without their leaders: when one was killed the session ends, and when one was stopped it goes on
- * (Z6). */
-static void reap_of_session(struct init *in, pid_t pid, int status) {
-	struct warm_state *w = in->kit->warm;
-
-	if (WIFSTOPPED(status)) {
-		if (pid == in->command || warm_exec_of_leader(w, pid) != 0) {
-			(void)kill(pid, SIGCONT); /* it may have been killed since */
-		}
-	} else if (warm_reaped(w, pid) && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-		report_exit(in, status);
-	}
-}
-
 /* Reaps; exits when the command has ended. */
 static void reap(struct init *in) {
 	int status;
@@ -307,7 +292,9 @@ static void reap(struct init *in) {
 
 	while ((pid = waitpid(-1, &status, flags)) > 0) {
 		if (k->warm != NULL && (pid != in->command || WIFSTOPPED(status))) {
-			reap_of_session(in, pid, status);
+			if (warm_reap(k->warm, k->zygote, pid, status)) {
+				report_exit(in, status);
+			}
 			continue;
 		}
 		if (pid != in->command) {
@@ -331,27 +318,6 @@ static void read_signal(struct init *in) {
 	reap(in);
 }
 
-static void execute_exec_order(struct init *in, const struct order *o) {
-	struct warm_state *w = in->kit->warm;
-
-	switch ((enum order_kind)o->kind) {
-	case ORDER_EXEC_SIGNAL:
-		warm_signal(w, o->exec, o->value);
-		break;
-	case ORDER_EXEC_TREE:
-		warm_signal_tree(w, o->exec, o->value);
-		break;
-	case ORDER_EXEC_FREEZE:
-		warm_kill_frozen(w, &in->reaper, o->exec);
-		break;
-	case ORDER_SIGNAL:
-	case ORDER_END:
-	case ORDER_PEER:
-	case ORDER_JOIN:
-		break;
-	}
-}
-
 static void execute_order(struct init *in, const struct order *o) {
 	if (o->kind == ORDER_SIGNAL) {
 		(void)kill(-in->command, o->value); /* ESRCH: the command has just ended */
@@ -361,7 +327,7 @@ static void execute_order(struct init *in, const struct order *o) {
 	} else if (o->kind == ORDER_END) {
 		terminate(in, false);
 	} else if (in->kit->warm != NULL) {
-		execute_exec_order(in, o);
+		warm_execute(in->kit->warm, &in->reaper, o);
 	}
 }
 
