@@ -307,7 +307,8 @@ void corral_process_free(struct corral_process *process);
 /* A session is one sandbox for many commands: it is set up once, with a policy, and each command
  * is started by a fork inside.  Its commands share /tmp, HOME, the processes that they leave in the
  * background, the network and the limits of memory, processes and disk space; its guarantees are
- * those of a run.  All its processes are killed when it is closed and when this process ends.
+ * those of a run.  They are one principal: a command can signal, slow down or kill the others, and
+ * end the session.  All its processes are killed when it is closed and when this process ends.
  *
  * Several threads may use a session at once, and many commands may run at once.  A handle of a
  * command is for one thread; another one kills the command with corral_session_kill().  Close a

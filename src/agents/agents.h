@@ -57,6 +57,7 @@ bool agents_inside(void);
 /* The places of an agent on this host. */
 struct agent_place {
 	const char *home;
+	bool moved;               /* a variable names dir */
 	char dir[PATH_MAX];       /* its directory */
 	char hook_file[PATH_MAX]; /* "" when it has no hook */
 	char mcp_file[PATH_MAX];  /* "" when it has no entry for MCP that Corral writes */
@@ -110,7 +111,7 @@ int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struc
 
 /* ---- survey.c ---- */
 
-/* What this host has of an agent; "" for what it has not. */
+/* The parts of an agent that this host has; a text is "" if the part is missing. */
 struct agent_found {
 	char program[PATH_MAX]; /* in PATH */
 	char version[64];

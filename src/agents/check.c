@@ -37,6 +37,7 @@ struct answer {
 struct checking {
 	const struct agent *agent;
 	const char *dir; /* an empty project */
+	char *variable;  /* NAME=DIR, as the agent sets it for its hooks; NULL */
 	struct buf *report;
 	size_t *failed;
 };
@@ -92,22 +93,43 @@ static int input_file(const char *input, size_t len) {
 	return fd;
 }
 
+/* The environment of the agent's hook. */
+static char **environment_of(const struct checking *c) {
+	size_t n = 0, kept = 0;
+
+	while (environ[n] != NULL) {
+		n++;
+	}
+	char **env = calloc(n + 2, sizeof *env);
+	size_t name = c->variable == NULL ? 0 : strcspn(c->variable, "=") + 1;
+	for (size_t i = 0; env != NULL && i < n; i++) {
+		if (name == 0 || strncmp(environ[i], c->variable, name) != 0) {
+			env[kept++] = environ[i];
+		}
+	}
+	if (env != NULL && name > 0) {
+		env[kept] = c->variable;
+	}
+	return env;
+}
+
 /* Starts a shell with these three descriptors; its pid, or -1. */
-static pid_t spawn(const char *line, const char *dir, const int fds[3]) {
+static pid_t spawn(const struct checking *c, const char *line, const int fds[3]) {
 	char shell[] = "sh", option[] = "-c";
 	auto_free char *copy = strdup(line);
 	char *const argv[] = {shell, option, copy, NULL};
+	auto_free char **env = environment_of(c);
 	posix_spawn_file_actions_t actions;
 	pid_t pid = -1;
 
-	if (copy == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+	if (copy == NULL || env == NULL || posix_spawn_file_actions_init(&actions) != 0) {
 		return -1;
 	}
-	bool ready = posix_spawn_file_actions_addchdir_np(&actions, dir) == 0;
+	bool ready = posix_spawn_file_actions_addchdir_np(&actions, c->dir) == 0;
 	for (int i = 0; ready && i < 3; i++) {
 		ready = posix_spawn_file_actions_adddup2(&actions, fds[i], i) == 0;
 	}
-	if (ready && posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0) {
+	if (ready && posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, env) != 0) {
 		pid = -1;
 	}
 	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
@@ -122,7 +144,7 @@ static int start(const struct checking *c, const char *line, const char *input, 
 
 	*ret = (struct answer){.status = -1};
 	if (in >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0) {
-		pid = spawn(line, c->dir, (const int[]){in, out[1], err[1]});
+		pid = spawn(c, line, (const int[]){in, out[1], err[1]});
 	}
 	drop_fd(&out[1]);
 	drop_fd(&err[1]);
@@ -260,7 +282,8 @@ static int check_control(const struct checking *c, struct err *e) {
 int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struct err *e) {
 	char dir[] = "/tmp/corral-project-XXXXXX";
 	struct buf line;
-	struct checking c = {agent, dir, out, failed};
+	char variable[sizeof dir + 64];
+	struct checking c = {agent, dir, NULL, out, failed};
 
 	*failed = 0;
 	buf_init(&line);
@@ -280,9 +303,10 @@ int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struc
 		buf_done(&line);
 		return err_sys(e, "agents", "cannot create a directory in /tmp");
 	}
-	const char *variable = hook_entries[agent->hook].project;
-	if (variable != NULL) {
-		(void)setenv(variable, dir, 1); /* without it the hook uses cwd */
+	if (hook_entries[agent->hook].project != NULL) {
+		(void)snprintf(variable, sizeof variable, "%s=%s",
+			       hook_entries[agent->hook].project, dir); /* it fits */
+		c.variable = variable;
 	}
 	int rc = check_control(&c, e) != 0 || check_rewriting(&c, line.data, e) != 0 ||
 				 check_denials(&c, line.data, e) != 0

@@ -107,9 +107,12 @@ bool editing_find(const struct editing *ed, const char *outer, const char *inner
 	if (!jsonc_member(&ed->plain, jsonc_root(&ed->plain), outer, &member, &value)) {
 		return false;
 	}
-	return inner == NULL ? (*ret = value, true)
-			     : ed->plain.data[value.at] == '{' &&
-				       jsonc_member(&ed->plain, value, inner, &member, ret);
+	if (inner == NULL) {
+		*ret = value;
+		return true;
+	}
+	return ed->plain.data[value.at] == '{' &&
+	       jsonc_member(&ed->plain, value, inner, &member, ret);
 }
 
 /* Removes hooks.EVENT and hooks where they became empty. */

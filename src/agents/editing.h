@@ -33,8 +33,8 @@ long editing_member(const struct editing *ed, struct span object, const char *ke
 /* The value of outer.inner; inner NULL: of outer. */
 bool editing_find(const struct editing *ed, const char *outer, const char *inner, struct span *ret);
 
-/* Adds an item to the list outer.inner, or to the object outer where inner is NULL; makes what is
- * missing. */
+/* Adds an item to the list outer.inner, or to the object outer where inner is NULL; creates the
+ * missing containers. */
 int editing_add_at(struct editing *ed, const char *outer, const char *inner, const char *item,
 		   struct err *e);
 
@@ -47,8 +47,8 @@ const json_t *settings_own_hook(const struct agent *agent, const json_t *root, s
 const json_t *settings_own_group(const struct agent *agent, const json_t *root);
 
 /* Trusts Codex's hook with this command line in *config, or removes that trust (NULL). */
-int settings_codex_trust(const struct agent *agent, const struct change *hooks, const json_t *root,
-			 const char *command, struct change *config, struct err *e);
+int settings_codex_trust(const struct agent *agent, const json_t *root, const char *command,
+			 struct change *config, struct err *e);
 
 /* Whether the server is entered, with this program where it is not NULL. */
 bool settings_mcp_is_there(const struct agent *agent, const char *path, const char *program);

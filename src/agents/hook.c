@@ -2,7 +2,7 @@
 /* Answers an agent's hook: the command, rewritten so that Corral runs it, in the agent's protocol.
  *
  * Should:   keep every other field of the tool's input; name the workspace, so that the directory
- *           in which a model starts the command does not choose what is writable.
+ *           in which a model starts the command does not choose the writable tree.
  * Must not: judge the command: the sandbox is the boundary.
  * Fails:    closed: an event, tool or field that is not in data/agents.c is denied, and so is
  *           JSON with a duplicate key, which two parsers may read differently. */

@@ -30,6 +30,7 @@ int agents_place(const struct agent *agent, struct agent_place *ret, struct err 
 		return err_set(e, ERR_USAGE, "agents", "HOME is not an absolute path");
 	}
 	if (moved != NULL && moved[0] == '/') {
+		ret->moved = true;
 		if (snprintf(ret->dir, PATH_MAX, "%s", moved) >= PATH_MAX) {
 			return too_long(e);
 		}
@@ -91,8 +92,7 @@ bool installed_trusted(const struct agent *agent) {
 		       agents_place(agent, &place, &e) == 0 &&
 		       editing_load(&c.items[0], place.hook_file, &e) == 0 &&
 		       editing_parse(&ed, &e) == 0 &&
-		       settings_codex_trust(agent, &c.items[0], ed.root, command.data, &c.items[1],
-					    &e) == 0 &&
+		       settings_codex_trust(agent, ed.root, command.data, &c.items[1], &e) == 0 &&
 		       !editing_differs(&c.items[1]);
 	editing_done(&ed);
 	buf_done(&command);

@@ -121,24 +121,27 @@ static int put_hook(const struct agent *agent, struct editing *ed, const char *c
 	return rc;
 }
 
-/* [hooks.state."FILE:pre_tool_use:GROUP:HANDLER"] of Codex's config.toml. */
-static int codex_header(const struct agent *agent, const struct change *hooks, const json_t *root,
-			struct buf *out) {
+/* [hooks.state."FILE:pre_tool_use:GROUP:HANDLER"] of Codex's config.toml.  Codex resolves symlinks
+ * of the directory only where its variable names it. */
+static int codex_header(const struct agent *agent, const struct agent_place *place,
+			const json_t *root, struct buf *out) {
+	char real[PATH_MAX];
 	size_t group, handler;
+	const char *dir = place->moved && realpath(place->dir, real) != NULL ? real : place->dir;
 
 	if (settings_own_hook(agent, root, &group, &handler) == NULL) {
 		return 0;
 	}
 	buf_puts(out, "[hooks.state.");
-	toml_key(out, hooks->path);
+	toml_key(out, dir);
 	out->len--; /* the name goes on before the closing quote */
-	buf_printf(out, ":pre_tool_use:%zu:%zu\"]", group, handler);
+	buf_printf(out, "/hooks.json:pre_tool_use:%zu:%zu\"]", group, handler);
 	return 1;
 }
 
 /* Trusts the hook as it is now, or removes that trust. */
-int settings_codex_trust(const struct agent *agent, const struct change *hooks, const json_t *root,
-			 const char *command, struct change *config, struct err *e) {
+int settings_codex_trust(const struct agent *agent, const json_t *root, const char *command,
+			 struct change *config, struct err *e) {
 	struct agent_place place;
 	struct buf header, lines;
 	char path[PATH_MAX], hash[ENTRY_HASH];
@@ -151,7 +154,7 @@ int settings_codex_trust(const struct agent *agent, const struct change *hooks, 
 	buf_init(&header);
 	buf_init(&lines);
 	int rc = 0;
-	if (codex_header(agent, hooks, root, &header) > 0) {
+	if (codex_header(agent, &place, root, &header) > 0) {
 		toml_table_remove(&config->after, header.data);
 		if (command != NULL) {
 			entry_codex_hash(agent, command, hash);
@@ -196,8 +199,7 @@ static int install_hook(const struct agent *agent, const struct agent_place *pla
 		rc = editing_parse(&ed, e) != 0 ? -1 : put_hook(agent, &ed, command.data, e);
 	}
 	if (rc == 0 && agent->hook == HOOK_CODEX) {
-		rc = settings_codex_trust(agent, &ret->items[0], ed.root, command.data,
-					  &ret->items[1], e);
+		rc = settings_codex_trust(agent, ed.root, command.data, &ret->items[1], e);
 	}
 	editing_done(&ed);
 	buf_done(&command);
@@ -303,8 +305,7 @@ static int uninstall_hook(const struct agent *agent, const struct agent_place *p
 	if (rc == 0 && !ret->items[0].missing) {
 		rc = editing_parse(&ed, e);
 		if (rc == 0 && agent->hook == HOOK_CODEX) {
-			rc = settings_codex_trust(agent, &ret->items[0], ed.root, NULL,
-						  &ret->items[1], e);
+			rc = settings_codex_trust(agent, ed.root, NULL, &ret->items[1], e);
 		}
 		rc = rc == 0 ? drop_hooks(agent, &ed, e) : rc;
 	}

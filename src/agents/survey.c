@@ -4,7 +4,7 @@
  * Should:   run nothing: the version is that of the package around the program, or the name of the
  *           file that a link in PATH names.
  * Must not: read a login or a key: their existence is enough.
- * Fails:    with "" for what cannot be found. */
+ * Fails:    with "" for a part that cannot be found. */
 #include "agents/agents.h"
 
 #include "base/buf.h"

@@ -134,7 +134,7 @@ const struct option_row options[] = {
 	{"expose", 0, "HOW", .id = OPTION_SECRET_EXPOSE, .choices = expose_choices, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT, .help = "env (default): a variable; file: NAME_FILE; never"},
 	{"from-file", 0, "FILE", .id = OPTION_FROM_FILE, .group = GROUP_RUN, .verbs = FOR_SECRET_SET, .help = "read the value from FILE, byte for byte, instead of stdin"},
 	{"key", 0, "KIND", .id = OPTION_SECRET_KEY, .choices = key_choices, .group = GROUP_RUN, .verbs = FOR_SECRET_SET | FOR_SECRET_IMPORT | FOR_SECRET_REKEY, .help = "the vault's key: file (default), keyring or passphrase"},
-	{"passphrase-fd", 0, "N", .id = OPTION_PASSPHRASE_FD, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_MCP, .help = "read the vault's passphrase from descriptor N, a line each"},
+	{"passphrase-fd", 0, "N", .id = OPTION_PASSPHRASE_FD, .group = GROUP_RUN, .verbs = FOR_SECRETS | FOR_RUN | FOR_SHELL | FOR_EXPLAIN, .help = "read the vault's passphrase from descriptor N, a line each"},
 	{"since", 0, "TIME", .id = OPTION_AUDIT_SINCE, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records from TIME on: 2026-11-17T09:30 (UTC), 2h, 7d"},
 	{"until", 0, "TIME", .id = OPTION_AUDIT_UNTIL, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records before TIME"},
 	{"session", 0, "ID", .id = OPTION_AUDIT_SESSION, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "records of this session (label SESSION_ID)"},

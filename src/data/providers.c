@@ -41,7 +41,7 @@ const struct provider providers[] = {
 	{"openai", .variables = {"OPENAI_API_KEY"}, .hosts = {"api.openai.com"}},
 	{"openai-api", .variables = {"OPENAI_API_KEY"}, .hosts = {"api.openai.com"}},
 	{"openclaw", "openclaw", .variables = {"OPENCLAW_API_KEY"}},
-	{"opencode", "opencode", .variables = {"OPENCODE_API_KEY"}, .hosts = {"models.dev", "opencode.ai"},
+	{"opencode", "opencode", .variables = {"OPENCODE_API_KEY"}, .hosts = {"models.dev", "models.opencode.ai", "opencode.ai"},
 	 .files = {".config/opencode/AGENTS.md", ".config/opencode/opencode.json"}, .login = ".local/share/opencode/auth.json"},
 	{"openrouter", .variables = {"OPENROUTER_API_KEY"}, .hosts = {"openrouter.ai"}},
 	{"perplexity", .variables = {"PERPLEXITY_API_KEY"}, .hosts = {"api.perplexity.ai"}},

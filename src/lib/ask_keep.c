@@ -56,7 +56,7 @@ static int read_file(const char *path, struct buf *out, mode_t *ret_mode, struct
 static int write_file(const char *path, const struct buf *text, mode_t mode, struct err *e) {
 	char fresh[PATH_MAX + 32];
 
-	(void)snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)getpid()); /* it fits */
+	(void)snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)gettid()); /* it fits */
 	(void)unlink(fresh); /* of a killed process with this pid; else O_EXCL fails */
 	auto_fd fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {

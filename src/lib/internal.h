@@ -261,6 +261,8 @@ void audit_redact(struct prepared *p, const char *const *argv);
 int audit_begin(struct prepared *p, int fd, struct err *e);
 /* After it; result NULL: the caller ended the run. */
 void audit_end(const struct keeping *k, struct corral_result *result);
+/* Unlocks the head of the log, for a descriptor of runs_enter() that stays open. */
+void audit_release(int fd);
 /* For a run that failed or was refused. */
 void audit_failure(struct prepared *p, const char *const *argv, const struct err *failure);
 /* For a decision of the user. */

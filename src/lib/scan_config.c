@@ -45,11 +45,11 @@ static const char *config_path(struct arena *a, const char *name) {
 					      : path_join(a, path_join(a, home, ".config"), name);
 }
 
-/* A second process may create the key at the same time: link(2) keeps the first. */
+/* A second process or thread may create the key at the same time: link(2) keeps the first. */
 static int create_key(const char *path, struct err *e) {
 	char fresh[PATH_MAX], failed[PATH_MAX];
 	unsigned char key[LEAK_KEY];
-	int n = snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)getpid());
+	int n = snprintf(fresh, sizeof fresh, "%s.%d.new", path, (int)gettid());
 
 	if (n < 0 || (size_t)n >= sizeof fresh) {
 		return file_error(e, path, ENAMETOOLONG);
@@ -57,7 +57,7 @@ static int create_key(const char *path, struct err *e) {
 	if (dirs_make_parents(path, failed) != 0) {
 		return file_error(e, failed, errno);
 	}
-	(void)unlink(fresh); /* of a killed process with the same pid */
+	(void)unlink(fresh); /* of a killed thread with the same id */
 	auto_fd fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
 		return file_error(e, fresh, errno);

@@ -203,6 +203,7 @@ static void complete(struct corral_session *s, struct prepared *p, const char *c
 	}
 	(void)pthread_mutex_lock(&s->lock); /* the head of the log is locked for this process */
 	audit_end(&k, r);
+	audit_release(k.listed); /* other runs write records while the session waits */
 	(void)pthread_mutex_unlock(&s->lock);
 	result_complete(r);
 	r->args_leaks = p->args_leaks;

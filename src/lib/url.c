@@ -276,7 +276,7 @@ static int judge_all(struct corral_url *u, const struct lists *lists, bool text_
 
 static int check_url(const char *url, const struct corral_url_options *o, struct corral_url *u,
 		     struct err *e) {
-	struct prepared p;
+	struct prepared p = {0};
 	struct lists lists = {0};
 
 	arena_init(&p.arena);

@@ -34,7 +34,7 @@ static int find_places(const char *home, struct places *ret, struct err *e) {
 	bool fits = path_parent(home, ret->dir);
 	int n = snprintf(ret->record, sizeof ret->record, "%s/" HOME_RECORD, fits ? ret->dir : "");
 	int m = snprintf(ret->draft, sizeof ret->draft, "%s/" HOME_RECORD ".%d",
-			 fits ? ret->dir : "", (int)getpid());
+			 fits ? ret->dir : "", (int)gettid()); /* of this thread alone */
 	if (!fits || n < 0 || m < 0 || (size_t)m >= sizeof ret->draft) {
 		errno = ENAMETOOLONG;
 		return err_sys_at(e, "home", "cannot create the private home", home);
@@ -76,7 +76,7 @@ static int read_record(const struct places *at, const char *workspace, struct er
 
 /* By link(2), complete or not at all: a concurrent run reads it too. */
 static int write_record(const struct places *at, const char *workspace, struct err *e) {
-	(void)unlink(at->draft); /* left by a killed process with the same pid; O_EXCL decides */
+	(void)unlink(at->draft); /* left by a killed thread with the same id; O_EXCL decides */
 	auto_fd fd = open(at->draft, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	bool done = fd >= 0 && fd_write_all(fd, workspace, strlen(workspace)) == 0 &&
 		    (link(at->draft, at->record) == 0 || errno == EEXIST);

@@ -98,6 +98,12 @@ static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_
 	return sys_openat2_how(dir, path, (struct open_how){.flags = flags, .resolve = resolve});
 }
 
+/* fchmodat2(2), since Linux 6.6, with AT_* flags; it has the same number on every architecture. */
+#define NR_FCHMODAT2 452L
+static inline long sys_fchmodat2(int dir, const char *path, unsigned mode, int flags) {
+	return syscall(NR_FCHMODAT2, dir, path, mode, flags);
+}
+
 static inline long sys_clone3(struct clone_args *args) {
 	return syscall(SYS_clone3, args, sizeof *args);
 }

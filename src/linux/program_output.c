@@ -68,7 +68,7 @@ static bool read_kept(int dir, const struct program_query *q, const struct buf *
 static void keep(int dir, const struct program_query *q, const struct buf *key,
 		 const struct buf *out) {
 	char name[NAME_MAX];
-	int n = snprintf(name, sizeof name, "%s.%d", q->name, (int)getpid());
+	int n = snprintf(name, sizeof name, "%s.%d", q->name, (int)gettid());
 
 	if (n < 0 || (size_t)n >= sizeof name) {
 		return;

@@ -119,7 +119,7 @@ const char *userns_cache_find(struct arena *a, const struct host *h) {
 
 void userns_cache_keep(const struct host *h, const char *why) {
 	char path[PATH_MAX], draft[PATH_MAX], key[KEY_LEN + 1], own[24];
-	(void)snprintf(own, sizeof own, ".%d", (int)getpid());
+	(void)snprintf(own, sizeof own, ".%d", (int)gettid());
 	if (!file_path(h, "", path) || !file_path(h, own, draft)) {
 		return;
 	}

@@ -193,10 +193,10 @@ union control {
 	struct cmsghdr align;
 };
 
-static int send_all(const struct warm_message *m, int socket, const int *fds, size_t n) {
+static int send_all(struct warm_message *m, int socket, const int *fds, size_t n) {
 	union control control = {.space = {0}};
 	struct iovec body[2] = {
-		{(void *)(uintptr_t)&m->head, sizeof m->head},
+		{&m->head, sizeof m->head},
 		{m->bytes, m->head.in_memory != 0 ? 0 : m->head.size},
 	};
 	struct msghdr msg = {

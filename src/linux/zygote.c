@@ -181,8 +181,8 @@ static int command_main(void *arg) {
 	const uint64_t none = 0;
 
 	(void)raw_call(SYS_setsid, 0); /* cannot fail for a new child */
-	set_limits(p);
 	place_descriptors(p);
+	set_limits(p); /* after it: RLIMIT_NOFILE may be below the numbers that it uses */
 	if (p->request.directory != 0) {
 		long r = raw_call(SYS_chdir, raw_pointer(p->data + p->request.directory),
 				  (long)SYSCALL_FIRST_EXEC);
@@ -268,7 +268,7 @@ static long map_request(struct place *p) {
 	if (at < 0 && at > -4096) {
 		return at;
 	}
-	p->data = (char *)at;
+	memcpy(&p->data, &at, sizeof at);
 	return 0;
 }
 

@@ -255,6 +255,16 @@ void mcp_files_edit(const struct mcp_call *call, struct mcp_reply *reply) {
 
 /* ---- list ---- */
 
+/* A name may contain a newline, which would forge another line. */
+static void put_entry(struct buf *out, const struct corral_entry *e, const json_t *name) {
+	auto_free char *shown = name == NULL ? NULL : strdup(json_string_value(name));
+
+	if (shown != NULL) {
+		str_hide_controls(shown, false);
+		buf_printf(out, "%-9s %10llu  %s\n", e->kind, (unsigned long long)e->size, shown);
+	}
+}
+
 static void give_entries(const struct corral_entry *entries, size_t count,
 			 struct mcp_reply *reply) {
 	size_t shown = count < LIST_MAX ? count : LIST_MAX;
@@ -263,8 +273,7 @@ static void give_entries(const struct corral_entry *entries, size_t count,
 	for (size_t i = 0; i < shown; i++) {
 		const struct corral_entry *e = &entries[i];
 		json_t *name = mcp_text_value(e->name, strlen(e->name));
-		buf_printf(&reply->text, "%-9s %10llu  %s\n", e->kind, (unsigned long long)e->size,
-			   name == NULL ? "" : json_string_value(name));
+		put_entry(&reply->text, e, name);
 		(void)json_array_append_new(
 			list, json_pack("{s:o, s:s, s:I, s:i}", "name", name, "kind", e->kind,
 					"size", (json_int_t)e->size, "mode", (int)e->mode));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral mcp`: the settings of the server, from the command line.
  *
- * Should:   check the whole policy before the first message, so that a wrong one fails at the
- * start. Must not: print to stdout: it belongs to the protocol; read a policy from stdin. Fails:
- * closed, through the library's error. */
+ * Should:   check the whole policy before the first message, so that a mistake in it fails at once.
+ * Must not: print to stdout: it belongs to the protocol; read a policy from stdin; prompt.
+ * Fails:    closed, through the library's error. */
 #include "cli/cli.h"
 
 #include "rpc/mcp_call.h"
@@ -30,10 +30,20 @@ static int check_words(const struct invocation *inv, struct corral_error *err) {
 	return 0;
 }
 
+/* A prompt would appear on the agent's terminal, and each call would need the line anew. */
+static long no_passphrase(void *arg, int fresh, char *out, size_t cap) {
+	(void)arg;
+	(void)fresh;
+	(void)out;
+	(void)cap;
+	return -1;
+}
+
 int verb_mcp(struct invocation *inv, struct corral_error *err) {
 	struct mcp_config config = {
 		.policy = inv->policy, .shell = inv->shell, .tools = inv->tools};
 
+	corral_policy_passphrase(inv->policy, &(struct corral_passphrase){.read = no_passphrase});
 	if (check_words(inv, err) != 0 || mcp_config_init(&config, err) != 0) {
 		return -1;
 	}

@@ -229,7 +229,7 @@ struct supervised {
 	const json_t *spec;
 	int channel;
 };
-_Noreturn void supervisor_main(const struct supervised *s);
+_Noreturn void supervisor_main(const struct supervised *with);
 
 /* ---- metrics.c ---- */
 char *metrics_text(const struct daemon *d);

@@ -467,7 +467,8 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 			       .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct corral_error err = {0};
 
-	(void)prctl(PR_SET_NAME, "corral-session"); /* for ps; fails only for a bad pointer */
+	/* A hook of an agent looks for this name; fails only for a bad pointer. */
+	(void)prctl(PR_SET_NAME, "corral");
 	if (open_session(&s, with, &err) != 0) {
 		send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,7 +31,7 @@ import standin  # noqa: E402
 from harness import Skip, check, contains, equal, wait_until  # noqa: E402
 
 SECRET = "the-private-key-of-the-host"
-SECONDS = 120
+SECONDS = 300
 TASK = "Do the steps."
 
 
@@ -86,7 +88,8 @@ trust_level = "trusted"
 def settle_gemini(box, provider):
     box.write("home/.gemini/settings.json", json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
     box.env.update({"GOOGLE_GEMINI_BASE_URL": provider.url, "GEMINI_API_KEY": "stand-in"})
-    return ["gemini", "--skip-trust", "--approval-mode", "yolo", "-p", TASK]
+    # A model by name: otherwise a second model is asked for one first.
+    return ["gemini", "--model", "gemini-3.1-pro-preview", "--skip-trust", "--approval-mode", "yolo", "-p", TASK]
 
 
 def settle_opencode(box, provider):
@@ -147,13 +150,27 @@ class Scene:
 
 def settings_of(box):
     """The agent's files on the host."""
-    return {path: found for path, found in box.files().items() if path.startswith(box.home) and "/corral/" not in path and "/.npm/" not in path and
-            os.path.isfile(path)}
+    own = ("/corral/", "/.npm/")  # of Corral, and of npm, which is asked for its registry
+    return {path: found for path, found in box.files().items()
+            if path.startswith(box.home) and os.path.isfile(path) and not any(part in path for part in own)}
+
+
+def want_own_sandbox(box, name):
+    """The user's settings ask for the agent's own sandbox, which cannot be set up inside: the profile switches it off."""
+    if name == "claude":
+        box.write("home/.claude/settings.json", '{"sandbox": {"enabled": true, "failIfUnavailable": true}}')
+    elif name == "codex":
+        file = "home/.codex/config.toml"
+        box.write(file, box.read(file).replace('"danger-full-access"', '"workspace-write"'))
+    elif name == "gemini":
+        file = "home/.gemini/settings.json"
+        box.write(file, json.dumps({**json.loads(box.read(file)), "tools": {"sandbox": True}}))
 
 
 def whole(box, place, name, level):
     scene = Scene(box, place, name)
     try:
+        want_own_sandbox(box, name)
         scene.controls()
         before = settings_of(box)
         done = box.execute(scene.inside(level), timeout=SECONDS)
@@ -172,6 +189,49 @@ def hooked(box, place, name):
         box.corral_("agents", "check", name).exited(0)
         done = box.execute(scene.argv, timeout=SECONDS)
         scene.judge(done)
+    finally:
+        scene.close()
+
+
+def both(box, place, level):
+    """The whole agent inside, with the hook in its settings: the hook finds that, and changes nothing."""
+    scene = Scene(box, place, "claude")
+    try:
+        scene.controls()
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        done = box.execute(scene.inside(level, "--read", box.corral), timeout=SECONDS)
+        scene.judge(done)
+    finally:
+        scene.close()
+
+
+def served(box, place, name):
+    """The agent calls the shell of Corral's MCP server, as `agents install --mcp` enters it."""
+    scene = Scene(box, place, name)
+    try:
+        scene.controls()
+        box.corral_("agents", "install", name, "--mcp", "--yes").exited(0)
+        scene.provider.tool = "mcp_+corral_+shell"
+        box.env["ENABLE_TOOL_SEARCH"] = "false"  # Claude Code would list the names of the tools only
+        argv = [*scene.argv[:-1], "mcp__corral__shell"] if name == "claude" else scene.argv
+        done = box.execute(argv, timeout=SECONDS)
+        scene.judge(done)
+    finally:
+        scene.close()
+
+
+def linked(box, place, by_variable):
+    """Codex's directory is a symlink, as dotfile managers make it: the trust is entered under the path that Codex uses."""
+    scene = Scene(box, place, "codex")
+    try:
+        scene.controls()
+        os.rename(f"{box.home}/.codex", f"{box.home}/dotfiles")
+        os.symlink("dotfiles", f"{box.home}/.codex")
+        if by_variable:
+            box.env["CODEX_HOME"] = f"{box.home}/.codex"
+        box.corral_("agents", "install", "codex", "--yes").exited(0)
+        box.corral_("agents", "check", "codex").exited(0)
+        scene.judge(box.execute(scene.argv, timeout=SECONDS))
     finally:
         scene.close()
 
@@ -221,7 +281,8 @@ def stopped(box, place):
     try:
         box.corral_("agents", "install", "claude", "--yes").exited(0)
         file = f"{box.home}/.claude/settings.json"
-        text = box.read(file).replace("hook claude ||", "hook claude </dev/tty0; sleep 60 ||").replace('"timeout": 60', '"timeout": 2')
+        text = box.read(file).replace("hook claude ||", "hook claude >/dev/null; sleep 60 ||")
+        text = text.replace('"timeout": 60', '"timeout": 2')
         check("sleep 60" in text and '"timeout": 2' in text, text)
         box.write(file, text)
         done = box.execute(scene.argv, timeout=SECONDS)
@@ -252,6 +313,39 @@ def terminal(box, place, level):
         scene.close()
 
 
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+def login(box, place, level):
+    """The command that `corral agents` prints: the URL is on the terminal, and the browser's callback gets through."""
+    Scene(box, place, "codex").close()
+    row = {row["name"]: row for row in box.corral_("agents", "--json").exited(0).json["agents"]}["codex"]
+    words = row["log_in"].split()
+    port = words[words.index("--publish") + 1]
+    callback = f"http://127.0.0.1:{port}/no-such-page"
+    if answers(callback) is not None:
+        raise Skip(f"port {port} of this host is in use")
+    at = words.index("--")
+    with tempfile.TemporaryFile() as shown:
+        process = box.start([box.corral, *words[1:at], "--level", level, "--read", place, *words[at:]], stdout=shown,
+                            stderr=shown)
+        reached = wait_until(lambda: answers(callback), 30)
+        process.terminate()
+        process.wait()
+        shown.seek(0)
+        text = shown.read().decode()
+    check(re.search(rf"redirect_uri=http%3A%2F%2F[a-z0-9.]+%3A{port}%2F", text), f"no URL for the browser: {text}")
+    check(reached, f"the login's server cannot be reached: {text}")
+    equal(answers(callback), None, "the port after the run")
+
+
 def register(suite, place):
     for name in SETTLE:
         for level in ("full", "standard"):
@@ -259,11 +353,23 @@ def register(suite, place):
                 lambda box, name=name, level=level: whole(box, place, name, level))
     for level in ("full", "standard"):
         suite.test(f"codex in a terminal at level {level}")(lambda box, level=level: terminal(box, place, level))
+    for level in ("full", "standard"):
+        suite.test(f"codex logs in at level {level}: the URL is printed, the callback's port is published")(
+            lambda box, level=level: login(box, place, level))
     for name in HOOKED:
         suite.test(f"{name} without a hook reads the key")(lambda box, name=name: bare(box, place, name))
         suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
-        suite.test(f"{name}: a hook whose program is missing lets no command run")(lambda box, name=name: broken(box, place, name))
+        suite.test(f"{name}: a hook whose program is missing lets no command run")(
+            lambda box, name=name: broken(box, place, name))
+    for level in ("full", "standard"):
+        suite.test(f"claude as a whole with the hook in its settings, at level {level}")(
+            lambda box, level=level: both(box, place, level))
+    for name in ("claude", "gemini"):
+        suite.test(f"{name} with the MCP server: its tool runs inside")(lambda box, name=name: served(box, place, name))
     suite.test("claude: a hook that does not answer lets no command run")(lambda box: stopped(box, place))
+    for by_variable in (False, True):
+        suite.test(f"codex with the hook, its directory is a symlink{' that CODEX_HOME names' if by_variable else ''}")(
+            lambda box, by_variable=by_variable: linked(box, place, by_variable))
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
 
 

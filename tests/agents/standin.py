@@ -6,6 +6,7 @@ last one the answer is a text, and the agent ends.  Results are kept for the tes
 """
 import http.server
 import json
+import re
 import threading
 
 DONE = "All steps are done."
@@ -22,6 +23,11 @@ def text_in(value):
     if isinstance(value, dict):
         value = list(value.values())
     return "\n".join(text_in(item) for item in value) if isinstance(value, list) else ""
+
+
+def arguments_for(tool, command):
+    """Corral's own tool has a closed schema."""
+    return {"command": command, **({} if tool.startswith("mcp_") else {"description": "one step"})}
 
 
 class Anthropic:
@@ -47,7 +53,7 @@ class Anthropic:
             begin, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": DONE}
         else:
             begin = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {}}
-            arguments = {"command": command, "description": "one step"}
+            arguments = arguments_for(tool, command)
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
         return "text/event-stream", events(
             ("message_start", {"type": "message_start", "message": message}),
@@ -105,7 +111,7 @@ class Gemini:
     @staticmethod
     def answer(tool, number, command):
         part = {"text": DONE} if command is None else {
-            "functionCall": {"id": f"call_{number}", "name": tool, "args": {"command": command, "description": "one step"}}}
+            "functionCall": {"id": f"call_{number}", "name": tool, "args": arguments_for(tool, command)}}
         data = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
                 "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
         return "text/event-stream", f"data: {json.dumps(data)}\n\n".encode()
@@ -114,7 +120,8 @@ class Gemini:
 class Provider:
     """The server; `commands` are called one after the other."""
 
-    def __init__(self, commands):
+    def __init__(self, commands, tool=None):
+        self.tool = tool  # a pattern for its name; None: the agent's own shell
         self.commands, self.results, self.paths, self.lock = list(commands), [], [], threading.Lock()
         provider = self
 
@@ -163,7 +170,10 @@ class Provider:
             body = {}
         if kind is None or not isinstance(body, dict) or handler.command != "POST":
             return self.reply(handler, 404 if handler.command != "HEAD" else 200, "application/json", b"{}")
-        tool = next((name for name in kind.tools if name in kind.names(body)), None)
+        offered = kind.names(body)
+        wanted = [name for name in offered if re.fullmatch(self.tool, name or "")] if self.tool else \
+            [name for name in kind.tools if name in offered]
+        tool = wanted[0] if wanted else None
         results = kind.results(body)
         with self.lock:
             if len(results) > len(self.results):

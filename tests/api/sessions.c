@@ -116,14 +116,18 @@ static pid_t zygote_of_this(void) {
 	return found;
 }
 
-/* Two processes that fork and exit for ever, each child in a session of its own. */
+/* Many processes that fork and exit for ever, each child in a session of its own. */
+#define RELAYS 24
+
 static void relay(void) {
 	(void)signal(SIGCHLD, SIG_IGN);
-	if (fork() == 0) {
-		for (;;) {
-			(void)setsid();
-			if (fork() > 0) {
-				_exit(0);
+	for (int i = 0; i < RELAYS; i++) {
+		if (fork() == 0) {
+			for (;;) {
+				(void)setsid();
+				if (fork() > 0) {
+					_exit(0);
+				}
 			}
 		}
 	}
@@ -947,6 +951,30 @@ static void check_denials(struct corral_session *s) {
 
 TEST(each_of_several_results_has_the_denials_of_its_own_command) {
 	each_level(check_denials);
+}
+
+/* The lock of the log must not stay with a session that waits. */
+TEST(another_run_is_in_the_audit_log_while_a_session_is_open) {
+	const char *argv[] = {"true", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+
+	world_begin();
+	struct corral_policy *policy = policy_of("auto");
+	REQUIRE(corral_policy_set(policy, "audit.enabled", "true", &err) == 0);
+	struct corral_session *s = open_with(policy);
+	REQUIRE(s != NULL);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(corral_session_run(s, argv, NULL, &result, &err) == 0);
+		CHECK_INT(corral_result_audited(result, NULL), 1);
+		corral_result_free(result);
+		REQUIRE(corral_run(policy, argv, NULL, &result, &err) == 0);
+		CHECK_INT(corral_result_audited(result, NULL), 1);
+		corral_result_free(result);
+	}
+	corral_session_close(s);
+	corral_policy_free(policy);
+	world_end();
 }
 
 TESTS_MAIN

@@ -79,18 +79,18 @@ def simple(*before, after=("/bin/true",)):
     return words
 
 
-# Name, program, the words.  What fails in its first run is left out, with the first line of its output.
+# Name, with "~" for a slow one (latency.c); program; the words.  What fails in its first run is left out, with the first line of its output.
 PEERS = (
-    ("firejail --noprofile", "firejail", simple("firejail", "--quiet", "--noprofile", "--net=none", "--private-tmp")),
-    ("firejail, default profile", "firejail", simple("firejail", "--quiet", "--net=none", "--private-tmp")),
-    ("crun", "crun", oci("crun")),
-    ("runc", "runc", oci("runc")),
-    ("podman", "podman", podman),
+    ("~firejail --noprofile", "firejail", simple("firejail", "--quiet", "--noprofile", "--net=none", "--private-tmp")),
+    ("~firejail, default profile", "firejail", simple("firejail", "--quiet", "--net=none", "--private-tmp")),
+    ("~crun", "crun", oci("crun")),
+    ("~runc", "runc", oci("runc")),
+    ("~podman", "podman", podman),
     ("nsjail", "nsjail", simple("nsjail", "-Mo", "-Q", "-R", "/usr", "-R", "/bin", "-R", "/lib", "-R", "/lib64", "-R", "/etc",
                                 "-B", "@ws", "-T", "/tmp", "--cwd", "@ws", "--")),
     ("minijail", "minijail0", simple("minijail0", "-U", "-m", "-M", "-v", "-p", "-l", "-e", "-n", "--")),
-    ("srt", "srt", simple("srt")),
-    ("codex sandbox", "codex", simple("codex", "sandbox", "linux", "--")),
+    ("~srt", "srt", simple("srt")),
+    ("~codex sandbox", "codex", simple("codex", "sandbox", "linux", "--")),
 )
 
 
@@ -105,6 +105,7 @@ def corrals(bench, workspace):
     yield "corral, --cow", words("--cow")
     yield "corral, ephemeral home", words("--home", "ephemeral")
     yield "corral, in process", ["@library"]
+    yield "corral, session", ["@session"]
     if bench.base:
         yield "corral, BENCH_BASE", words(program=bench.base)
 
@@ -127,4 +128,4 @@ def starts(bench, account, workspace):
         if installed(program):
             yield name, words(bench, account, workspace)
         else:
-            bench.note(f"{name}: left out: {program} is not installed")
+            bench.note(f"{name.lstrip('~')}: left out: {program} is not installed")

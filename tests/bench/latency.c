@@ -5,9 +5,9 @@
  *
  * Prints one JSON object a line for each command: its name, and the microseconds of each round, or
  * the reason why it failed.  Stdout and stderr of a command are one pipe, as a tool of an agent has
- * it.  The command "@library" is /bin/true through corral_run() in this process.  A command whose
- * first runs take longer than SLOW_US has its turn in every eighth round only.  No round begins
- * after SECONDS.
+ * it.  The command "@library" is /bin/true through corral_run() in this process, "@session" through
+ * corral_session_run(), in a session that is open.  A command whose NAME begins with "~" is slow:
+ * it has its turn in every eighth round only.  No round begins after SECONDS.
  *
  * Should:   leave a command out that fails in its first run, with the first line of its output.
  * Fails:    with status 1 when a command fails later: half a measurement is none. */
@@ -26,9 +26,7 @@
 extern char **environ;
 
 #define CONTENDERS_MAX 48
-#define SLOW_US 20000
 #define SLOW_TURNS 8
-#define WARM_TURNS 4
 
 struct contender {
 	const char *name;
@@ -41,6 +39,7 @@ struct contender {
 
 static int output[2]; /* the pipe */
 static struct corral_policy *policy;
+static struct corral_session *session;
 
 static double now_us(void) {
 	struct timespec t;
@@ -64,24 +63,44 @@ static void drain(char *line, size_t cap) {
 	}
 }
 
-static bool run_library(struct contender *c) {
-	static const char *const argv[] = {"/bin/true", NULL};
-	struct corral_options how = CORRAL_OPTIONS_INIT;
-	struct corral_result *result = NULL;
-	struct corral_error err;
+static const char *const command[] = {"/bin/true", NULL};
 
-	how.out = how.err = output[1];
+static struct corral_policy *own_policy(void) {
 	if (policy == NULL) {
 		policy = corral_policy_new();
 		corral_policy_no_config(policy);
 	}
-	if (corral_run(policy, argv, &how, &result, &err) != 0) {
-		snprintf(c->reason, sizeof c->reason, "%.40s: %.150s", err.layer, err.message);
+	return policy;
+}
+
+static bool succeeded(struct contender *c, int rc, struct corral_result *result,
+		      const struct corral_error *err) {
+	if (rc != 0) {
+		snprintf(c->reason, sizeof c->reason, "%.40s: %.150s", err->layer, err->message);
 		return false;
 	}
 	int status = corral_result_status(result);
 	corral_result_free(result);
 	return status == 0;
+}
+
+static bool run_library(struct contender *c) {
+	struct corral_options how = CORRAL_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+	struct corral_error err;
+
+	how.out = how.err = output[1];
+	int rc = corral_run(own_policy(), command, &how, &result, &err);
+	return succeeded(c, rc, result, &err);
+}
+
+static bool run_session(struct contender *c) {
+	struct corral_result *result = NULL;
+	struct corral_error err;
+	int rc = session == NULL ? corral_session_open(own_policy(), NULL, &session, &err) : 0;
+
+	rc = rc == 0 ? corral_session_run(session, command, NULL, &result, &err) : rc;
+	return succeeded(c, rc, result, &err);
 }
 
 static bool run_program(struct contender *c) {
@@ -105,7 +124,9 @@ static bool run_program(struct contender *c) {
 /* Microseconds of one run, or -1. */
 static double run_once(struct contender *c) {
 	double start = now_us();
-	bool done = (strcmp(c->argv[0], "@library") == 0 ? run_library : run_program)(c);
+	bool done = (strcmp(c->argv[0], "@library") == 0   ? run_library
+		     : strcmp(c->argv[0], "@session") == 0 ? run_session
+							   : run_program)(c);
 	double spent = now_us() - start;
 
 	drain(done ? NULL : c->reason, sizeof c->reason);
@@ -116,7 +137,8 @@ static size_t parse(int argc, char **argv, struct contender *list) {
 	size_t n = 0;
 
 	for (int i = 3; i < argc && n < CONTENDERS_MAX; i++) {
-		list[n].name = argv[i++];
+		list[n].slow = argv[i][0] == '~';
+		list[n].name = argv[i++] + list[n].slow;
 		list[n++].argv = argv + i;
 		while (i < argc && strcmp(argv[i], "--") != 0) {
 			i++;
@@ -128,15 +150,10 @@ static size_t parse(int argc, char **argv, struct contender *list) {
 	return n;
 }
 
-/* The first run warms the caches and shows whether the command works; the fastest of some shows
- * whether it is slow, also on a busy machine. */
+/* The first run warms the caches and shows whether the command works. */
 static void warm(struct contender *c, long rounds) {
 	c->us = calloc((size_t)rounds, sizeof *c->us);
 	c->failed = c->us == NULL || run_once(c) < 0;
-	c->slow = !c->failed;
-	for (int i = 0; i < WARM_TURNS && c->slow; i++) {
-		c->slow = run_once(c) > SLOW_US;
-	}
 	for (char *p = c->reason; *p != '\0'; p++) {
 		if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\') {
 			*p = ' ';
@@ -189,6 +206,7 @@ int main(int argc, char **argv) {
 		print(&list[i]);
 		free(list[i].us);
 	}
+	corral_session_close(session);
 	corral_policy_free(policy);
 	return 0;
 }

@@ -75,6 +75,7 @@ def works(bench, registry):
     many, some = (2000, 1000) if bench.quick else (20000, 5000)
     yield Work(f"git status, {many} files", ["git", "status", "--porcelain"], lambda b, f: repository(b, f, many))
     yield Work("compile, make -j2", ["make", "-j2", "-s"], project, remove("out"))
+    yield Work("compile, make -j1", ["make", "-j1", "-s"], project, remove("out"))
     yield Work(f"tar -c, {many} files", ["tar", "-cf", "/dev/null", "--exclude=all.tar", "src"], lambda b, f: archive(b, f, many))
     yield Work(f"tar -x, {some} files", ["tar", "-xf", "all.tar"], lambda b, f: archive(b, f, some), remove("src"))
     yield Work(f"create {many} files", ["./tree", "made", str(many // 20), str(many)], create, remove("made"))

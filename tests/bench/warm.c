@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of a session against a bare spawn, in one interleaved run; and what idle sessions cost.
+/* Measures sessions: many commands at once in one, and many idle ones.  Prints a JSON object.
  *
- *     warm LEVEL ROUNDS [PROGRAM]       latency
  *     warm LEVEL --at-once N            N commands at once, in one session
  *     warm LEVEL --idle N               memory of N idle sessions
  *
- * Latency: each round spawns the program, runs it in the session by a handle (descriptors), and
- * with captured output.  Prints medians; "added" is over the bare spawn. */
+ * Fails:    with a message and status 1. */
 #include <corral.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
-
-#define PIDS 131072
-
-enum { BARE, HANDLE, CAPTURED, KINDS };
-
-static const char *const names[KINDS] = {"bare spawn", "session, descriptors", "session, captured"};
 
 static double now_us(void) {
 	struct timespec t;
@@ -57,16 +41,6 @@ static struct corral_session *open_session(const char *level) {
 	return s;
 }
 
-static void spawn_bare(const char *const *argv) {
-	pid_t pid;
-	int status;
-
-	int error = posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv, environ);
-	if (error != 0 || waitpid(pid, &status, 0) != pid || status != 0) {
-		fail("posix_spawn", NULL);
-	}
-}
-
 static void check(struct corral_result *r) {
 	if (corral_result_status(r) != 0) {
 		fprintf(stderr, "warm: the command ended with %d (%s)\n", corral_result_status(r),
@@ -88,57 +62,6 @@ static void run_handle(struct corral_session *s, const char *const *argv) {
 	check(r);
 }
 
-static void run_captured(struct corral_session *s, const char *const *argv) {
-	struct corral_error err = {0};
-	struct corral_result *r = NULL;
-
-	if (corral_session_run(s, argv, NULL, &r, &err) != 0) {
-		fail("run", &err);
-	}
-	check(r);
-}
-
-static double once(int kind, struct corral_session *s, const char *const *argv) {
-	double start = now_us();
-
-	if (kind == BARE) {
-		spawn_bare(argv);
-	} else if (kind == HANDLE) {
-		run_handle(s, argv);
-	} else {
-		run_captured(s, argv);
-	}
-	return now_us() - start;
-}
-
-static int by_value(const void *a, const void *b) {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static void latency(const char *level, long rounds, const char *program) {
-	const char *argv[] = {program, NULL};
-	struct corral_session *s = open_session(level);
-	double *us[KINDS];
-
-	for (int k = 0; k < KINDS; k++) {
-		us[k] = calloc((size_t)rounds, sizeof *us[k]);
-		(void)once(k, s, argv);
-	}
-	for (long i = 0; i < rounds; i++) {
-		for (int k = 0; k < KINDS; k++) {
-			us[k][i] = once(k, s, argv);
-		}
-	}
-	printf("%-24s %10s %10s %10s %10s\n", level, "median us", "min us", "p10 us", "added us");
-	for (int k = 0; k < KINDS; k++) {
-		qsort(us[k], (size_t)rounds, sizeof *us[k], by_value);
-		printf("%-24s %10.0f %10.0f %10.0f %10.0f\n", names[k], us[k][rounds / 2], us[k][0],
-		       us[k][rounds / 10], us[k][rounds / 2] - us[BARE][rounds / 2]);
-	}
-	corral_session_close(s);
-}
-
 static void at_once(const char *level, long n) {
 	const char *argv[] = {"/bin/sleep", "0.2", NULL};
 	struct corral_session *s = open_session(level);
@@ -158,8 +81,7 @@ static void at_once(const char *level, long n) {
 		}
 		check(r);
 	}
-	printf("%s: %ld commands of 200 ms at once: %.0f ms\n", level, n,
-	       (now_us() - start) / 1000);
+	printf("{\"commands\": %ld, \"ms\": %.0f}\n", n, (now_us() - start) / 1000);
 	corral_session_close(s);
 	free(list);
 }
@@ -181,46 +103,9 @@ static long meminfo(const char *name) {
 	return value;
 }
 
-static bool is_ours(long pid) {
-	char path[64], name[64] = "";
-
-	(void)snprintf(path, sizeof path, "/proc/%ld/comm", pid);
-	FILE *f = fopen(path, "r");
-	bool ours = f != NULL && fgets(name, sizeof name, f) != NULL &&
-		    strncmp(name, program_invocation_short_name,
-			    strlen(program_invocation_short_name)) == 0;
-	if (f != NULL) {
-		fclose(f);
-	}
-	return ours;
-}
-
-/* PSS of all processes with the name of this one, which are its copies; for root. */
-static long pss_of_all(void) {
-	char line[512], path[64];
-	long sum = 0;
-
-	for (long pid = 1; pid < PIDS; pid++) {
-		if (!is_ours(pid)) {
-			continue;
-		}
-		(void)snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", pid);
-		FILE *f = fopen(path, "r");
-		while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-			if (strncmp(line, "Pss:", 4) == 0) {
-				sum += strtol(line + 4, NULL, 10);
-			}
-		}
-		if (f != NULL) {
-			fclose(f);
-		}
-	}
-	return sum;
-}
-
 static void idle(const char *level, long n) {
 	struct corral_session **list = calloc((size_t)n, sizeof *list);
-	long before = meminfo("MemAvailable:"), pss = pss_of_all();
+	long before = meminfo("MemAvailable:");
 	double start = now_us();
 
 	for (long i = 0; i < n; i++) {
@@ -230,12 +115,8 @@ static void idle(const char *level, long n) {
 	}
 	double took = now_us() - start;
 	(void)sleep(1);
-	printf("%s: %ld idle sessions: %.2f ms to open each, %ld kB each of MemAvailable", level, n,
+	printf("{\"sessions\": %ld, \"open_ms\": %.3f, \"system_kb\": %ld}\n", n,
 	       took / 1000 / (double)n, (before - meminfo("MemAvailable:")) / n);
-	if (geteuid() == 0) {
-		printf(", %ld kB each of PSS", (pss_of_all() - pss) / n);
-	}
-	printf("\n");
 	for (long i = 0; i < n; i++) {
 		corral_session_close(list[i]);
 	}
@@ -243,16 +124,12 @@ static void idle(const char *level, long n) {
 }
 
 int main(int argc, char **argv) {
-	long n = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-
 	if (argc == 4 && strcmp(argv[2], "--at-once") == 0) {
 		at_once(argv[1], strtol(argv[3], NULL, 10));
 	} else if (argc == 4 && strcmp(argv[2], "--idle") == 0) {
 		idle(argv[1], strtol(argv[3], NULL, 10));
-	} else if (n >= 3) {
-		latency(argv[1], n, argc > 3 ? argv[3] : "/bin/true");
 	} else {
-		fprintf(stderr, "usage: warm LEVEL ROUNDS [PROGRAM] | --at-once N | --idle N\n");
+		fprintf(stderr, "usage: warm LEVEL --at-once N | --idle N\n");
 		return 2;
 	}
 	return 0;

@@ -178,6 +178,11 @@ def register(suite):
             equal(box.corral_("agents", "install", name, "--mcp", "--yes").exited(0).out, "nothing to change\n", name)
             box.corral_("agents", "uninstall", name, "--yes").exited(0)
             check("mcp" not in box.read(f"home/{file}"), name)
+        box.corral_("agents", "install", "cursor", "--mcp", "--yes").exited(0)
+        server = json.loads(box.read("home/.cursor/mcp.json"))["mcpServers"]["corral"]
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
+        answer = box.execute([server["command"], *server["args"]], stdin=json.dumps(request) + "\n").exited(0)
+        contains(answer.out, '"serverInfo"', "the server that is entered")
         box.corral_("agents", "install", "aider", "--yes").exited(2).said("--profile aider")
 
     @test("agents: a name that is unknown, settings that are broken")

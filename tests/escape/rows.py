@@ -72,6 +72,7 @@ class Row(casefile.Row):
         "verdict-standard": "lines instead of verdict at level standard and below",
         "levels": "the levels that the row is about, and after a colon why no other: full: the view of /",
         "slow": "yes: left out of a quick run",
+        "cold": "why the row says nothing about a session: left out with --warm",
     }
     REQUIRED = ("title", "attempt", "verdict", "layers")
 

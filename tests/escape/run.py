@@ -121,6 +121,8 @@ def work_list(options):
             continue
         if category(row) in options.without.split(","):
             continue
+        if options.warm and row["cold"]:
+            continue
         if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
             continue
         for name in row.passes():
@@ -243,6 +245,8 @@ def main():
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     ladder.add_option(parser)
+    parser.add_argument("--warm", action="store_true",
+                        help="in sessions: the attempts are made by corral_warm, beside the probe")
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()
@@ -250,6 +254,8 @@ def main():
         for row in rows.read_rows(HERE):
             print(f"{row.ident:24} {row['class'] or 'C1'} {row['layers']:28} {row['title']}")
         return 0
+    if options.warm:
+        options.corral = os.path.join(os.path.dirname(os.path.abspath(options.probe)), "corral_warm")
     os.umask(0o022)
     scene.patience = options.patience
     suite = Suite(options)

@@ -17,9 +17,13 @@ static const struct mcp_config config = {.start = (char *)(uintptr_t) "/",
 
 /* The lines that the server has queued: each a message or, for a batch, an array. */
 static size_t answers_in(const struct mcp_server *s) {
-	const char *at = s->out.data + s->out.begin, *end = s->out.data + s->out.end;
+	const char *at = s->out.data, *end = at;
 	size_t count = 0;
 
+	if (frame_queued(&s->out) > 0) {
+		at += s->out.begin;
+		end += s->out.end;
+	}
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		HOLDS(newline != NULL);

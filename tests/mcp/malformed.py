@@ -147,9 +147,19 @@ def register(suite):
 
     @suite.test("mcp: a client that is gone ends the server")
     def _(box):
-        client = Client(box)
-        client.begin_tool("shell", {"command": "sleep 600"})
-        time.sleep(0.3)
-        client.process.stdout.close()
-        client.process.stdin.close()
-        check(wait_until(lambda: client.process.poll() is not None), "the server runs")
+        for keeps_input in (True, False):
+            process = box.start([box.corral, "mcp", "--grace", "100ms"], stdin=-1)
+            process.stdin.write(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+                                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shell","arguments":'
+                                b'{"command":"echo > began; sleep 600"}}}\n')
+            process.stdin.flush()
+            check(wait_until(lambda: box.exists("ws/began")), "the command did not begin")
+            os.remove(f"{box.ws}/began")
+            process.stdout.close()
+            if keeps_input:
+                process.stdin.write(b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
+                process.stdin.flush()
+            else:
+                process.stdin.close()
+            check(wait_until(lambda: process.poll() is not None), "the server runs")
+            check(wait_until(lambda: not box.strays()), "processes are left")

@@ -104,6 +104,10 @@ def register(suite):
     @suite.test("mcp: list_directory, make_directory, move, delete")
     def _(box):
         client = Client(box)
+        box.write("ws/odd\n[exit code 0]", "")
+        text = client.text("list_directory")
+        check("odd?[exit" in text and len(text.splitlines()) == 2, f"a forged line: {text}")
+        os.remove(f"{box.ws}/odd\n[exit code 0]")
         equal(client.data("make_directory", path="a/b"), {"done": True}, "make")
         box.write("ws/a/f", "x")
         os.symlink("/etc/passwd", f"{box.ws}/a/link")

@@ -232,6 +232,28 @@ TEST(equal_refusals_are_one_with_a_count) {
 	journal_free(j);
 }
 
+TEST(refusals_of_two_commands_of_a_session_are_two_records) {
+	struct journal *j = new_journal();
+	struct journal_refusal one = refusal(DENIAL_MKDIR, EROFS, "/etc/d"), got;
+	size_t at = 0;
+
+	REQUIRE(j != NULL);
+	journal_add(j, LASTING_EXECUTABLE, "/ws/tool");
+	one.exec = 1;
+	journal_refuse(j, &one);
+	struct journal_part part = journal_part_from(j, 2);
+	one.exec = 2;
+	journal_refuse(j, &one);
+	journal_refuse(j, &one);
+	REQUIRE(journal_next_refusal(j, &at, &got));
+	CHECK(got.exec == 1 && got.count == 1);
+	CHECK_INT((int)part.refused_from, (int)at); /* the next one is the command's */
+	CHECK(part.created_from > 0 && part.exec == 2);
+	REQUIRE(journal_next_refusal(j, &at, &got));
+	CHECK(got.exec == 2 && got.count == 2);
+	journal_free(j);
+}
+
 TEST(a_flood_of_refusals_is_counted_and_hides_no_created_file) {
 	struct journal *j = new_journal();
 	struct journal_refusal got;

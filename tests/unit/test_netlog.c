@@ -87,6 +87,30 @@ TEST(decisions_are_told_as_they_were_written) {
 	netlog_done(&n);
 }
 
+TEST(decisions_since_an_earlier_reading_are_what_was_added) {
+	struct ledger *l = new_ledger();
+	struct netlog before, n;
+	REQUIRE(l != NULL);
+	struct shared_counters *entry = add(l, &allowed);
+	REQUIRE(entry != NULL);
+	entry->sums[LEDGER_SENT] = 10;
+	(void)add(l, &failed);
+	netlog_read(l, NULL, &before);
+	entry->sums[LEDGER_SENT] = 15;
+	(void)add(l, &allowed);
+	(void)add(l, &unlisted);
+	netlog_read(l, NULL, &n);
+	netlog_since(&n, &before);
+	REQUIRE(n.count == 2); /* not the one that failed before */
+	CHECK_STR(n.items[0].name, "good.test");
+	CHECK_INT(n.items[0].count, 1);
+	CHECK_INT(n.items[0].sent, 5);
+	CHECK_STR(n.items[1].name, "evil.test");
+	netlog_done(&n);
+	netlog_done(&before);
+	ledger_free(l);
+}
+
 TEST(a_refusal_names_the_option_that_would_allow_it) {
 	struct ledger *l = new_ledger();
 	struct netlog n;

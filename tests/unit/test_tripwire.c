@@ -228,4 +228,51 @@ TEST(a_terminal) {
 	CHECK(close(master) == 0 && close(slave) == 0 && rmdir(workspace) == 0);
 }
 
+static void run_in(struct corral_session *s, const char *script, int64_t timeout_ms) {
+	const char *argv[] = {"/bin/sh", "-c", script, NULL};
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+	struct corral_error err = {0};
+
+	o.timeout_ms = timeout_ms;
+	CHECK_INT(corral_session_run(s, argv, &o, &result, &err), 0);
+	CHECK_STR(tripped, "");
+	corral_result_free(result);
+}
+
+static void a_session_at(const char *level) {
+	const char *absent[] = {"no-such-command-anywhere", NULL};
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	struct corral_session *s = NULL;
+	struct corral_policy *policy = corral_policy_new();
+	char workspace[] = "/tmp/tripwire-XXXXXX";
+
+	REQUIRE(policy != NULL && mkdtemp(workspace) != NULL);
+	corral_policy_no_config(policy);
+	CHECK(corral_policy_set(policy, "workspace", workspace, &err) == 0);
+	CHECK(corral_policy_set(policy, "fs.home", "ephemeral", &err) == 0);
+	CHECK(corral_policy_set(policy, "limits.grace", "100ms", &err) == 0);
+	CHECK(corral_policy_set(policy, "level", level, &err) == 0);
+	arm();
+	if (corral_session_open(policy, NULL, &s, &err) != 0) {
+		printf("# %s: %s\n", level, err.message);
+	} else {
+		run_in(s, "true", 0);
+		run_in(s, "(sleep 50 &); mkdir /usr/x 2>/dev/null; kill -9 $$", 0);
+		run_in(s, "trap '' TERM; (setsid sleep 50 &) ; sleep 50", 300);
+		CHECK_INT(corral_session_run(s, absent, NULL, &result, &err), -1);
+		CHECK(corral_session_alive(s));
+		corral_session_close(s);
+	}
+	CHECK_STR(tripped, "");
+	corral_policy_free(policy);
+	CHECK(rmdir(workspace) == 0);
+}
+
+TEST(a_session) {
+	a_session_at("full");
+	a_session_at("standard");
+}
+
 TESTS_MAIN

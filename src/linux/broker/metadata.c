@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/created.h"
+#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,14 +104,26 @@ static long apply(const struct call *c, const struct resolved *p, int checked, c
 
 /* ---- mode ---- */
 
+/* fchmodat2(2) on the descriptor, since Linux 6.6; before, by the path of the descriptor, which
+ * takes another walk through /proc. */
+static long change_mode(int fd, mode_t mode) {
+	struct text path = caller_fd_path(fd);
+	long r = sys_fchmodat2(fd, "", mode, AT_EMPTY_PATH);
+
+	if (r != 0 && (errno == ENOSYS || errno == EINVAL || errno == EPERM)) {
+		r = syscall(SYS_fchmodat, AT_FDCWD, path.s,
+			    mode); /* a filter outside may refuse it */
+	}
+	return or_errno(r);
+}
+
 static long set_mode(const struct call *c, const struct resolved *p, const void *arg) {
 	mode_t mode = *(const mode_t *)arg;
-	struct text path = caller_fd_path(p->fd);
 
 	if ((mode & SET_USER_ID) != 0 || ((mode & SET_GROUP_ID) != 0 && !S_ISDIR(p->mode))) {
 		return -EPERM;
 	}
-	long r = or_errno(syscall(SYS_fchmodat, AT_FDCWD, path.s, mode));
+	long r = change_mode(p->fd, mode);
 	mode_t added = mode & ~p->mode;
 	if (r == 0 && added != 0 && S_ISREG(p->mode)) {
 		created_mode(c, p, added);

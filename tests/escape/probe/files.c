@@ -13,6 +13,10 @@
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include <stdint.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <pthread.h>
 
 static int open_result(const char *path, int flags, mode_t mode) {
 	int fd = open(path, flags | O_CLOEXEC, mode);
@@ -85,6 +89,68 @@ static int exchange_for(int argc, char **argv) {
 			return 0;
 		}
 	}
+}
+
+/* A path whose first four characters another thread changes all the while. */
+struct shown_path {
+	char text[256] __attribute__((aligned(4)));
+	uint32_t good, bad;
+	atomic_bool over;
+};
+
+static void *flip_path(void *data) {
+	struct shown_path *s = data;
+	volatile uint32_t *start = (volatile uint32_t *)(void *)s->text;
+
+	while (!atomic_load(&s->over)) {
+		*start = s->bad;
+		*start = s->good;
+	}
+	return NULL;
+}
+
+static void make_and_remove(const char *shown, const char *good) {
+	int fd = open(shown, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	if (mkdir(shown, 0700) == 0) {
+		rmdir(good);
+	}
+	unlink(good);
+}
+
+/* Opens, or makes and removes, a file whose path changes between GOOD and BAD, which are of the
+ * same length and differ in the first four characters, or in none: then another process changes
+ * what it names. */
+static int path_race(int argc, char **argv) {
+	(void)argc;
+	struct shown_path s = {.over = false};
+	pthread_t flipper;
+
+	if (strlen(argv[2]) != strlen(argv[3]) || strlen(argv[2]) < sizeof(s.good) ||
+	    strlen(argv[2]) >= sizeof(s.text) || strcmp(argv[2] + 4, argv[3] + 4) != 0) {
+		return 2;
+	}
+	memcpy(s.text, argv[2], strlen(argv[2]) + 1);
+	memcpy(&s.good, argv[2], sizeof(s.good));
+	memcpy(&s.bad, argv[3], sizeof(s.bad));
+	if (pthread_create(&flipper, NULL, flip_path, &s) != 0) {
+		return probe_result(-1);
+	}
+	for (long i = probe_number(argv[4]); i > 0; i--) {
+		if (strcmp(argv[1], "read") != 0) {
+			make_and_remove(s.text, argv[2]);
+			continue;
+		}
+		int fd = open(s.text, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			probe_print_fd(fd);
+		}
+	}
+	atomic_store(&s.over, true);
+	return pthread_join(flipper, NULL);
 }
 
 static int set_attribute(int argc, char **argv) {
@@ -264,6 +330,7 @@ static const struct probe rows[] = {
 	{"rename-exchange", 2, rename_exchange, "A B"},
 	{"rename-whiteout", 2, rename_whiteout, "A B"},
 	{"exchange-for", 3, exchange_for, "A B MILLISECONDS"},
+	{"path-race", 4, path_race, "read|make GOOD BAD TIMES"},
 	{"set-attribute", 3, set_attribute, "PATH NAME VALUE"},
 	{"set-capability", 1, set_capability, "PATH"},
 	{"get-attribute", 2, get_attribute, "PATH NAME"},
