@@ -240,6 +240,7 @@ static void finish(struct daemon *d) {
 	}
 	drop_fd(&d->admin.fd);
 	drop_fd(&d->signals.fd);
+	drop_fd(&d->spare);
 	daemon_loop_done(&d->loop);
 	store_close(d->store);
 	corral_config_free(d->config);
@@ -250,6 +251,7 @@ int daemon_main(struct err *e, struct corral_error *err) {
 	struct daemon d = {.loop = {.epoll = -1},
 			   .places = {.runtime_lock = -1, .state_lock = -1},
 			   .admin = {.fd = -1},
+			   .spare = open("/dev/null", O_RDONLY | O_CLOEXEC),
 			   .signals = {.fd = -1},
 			   .started = daemon_now()};
 

@@ -157,6 +157,7 @@ struct daemon {
 	struct places places;
 	struct store *store;
 	struct watch admin, signals;
+	int spare; /* a descriptor that is closed to refuse a client when there are no others */
 	struct conn *conns;
 	size_t nadmin;
 	struct live *lives;
