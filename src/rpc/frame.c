@@ -121,7 +121,7 @@ static enum frame_event take_line(struct frame_reader *r, char **ret_line, size_
 enum frame_event frame_next(struct frame_reader *r, char **ret_line, size_t *ret_len) {
 	enum frame_event event = take_line(r, ret_line, ret_len);
 
-	if (event != FRAME_AGAIN) {
+	if (event != FRAME_AGAIN || r->held) {
 		return event;
 	}
 	if (!r->ended) {

@@ -28,6 +28,7 @@ struct frame_reader {
 	size_t searched;        /* no newline before data[searched] */
 	bool discarding;        /* the line is too long: drop bytes up to its newline */
 	bool ended;
+	bool held; /* by the caller: complete lines of the buffer only, nothing is read */
 	/* Instead of read(2), as for a socket with descriptors; or NULL. */
 	ssize_t (*receive)(void *arg, void *data, size_t len);
 	void *receive_arg;

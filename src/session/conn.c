@@ -19,6 +19,7 @@
 
 #define LINES_PER_EVENT 64
 #define FOLLOW_BATCH 100
+#define NO_DESCRIPTOR "the daemon has no free descriptor (ulimit -n)"
 
 /* Keeps the descriptors of a message; too many are closed. */
 static void keep_descriptors(struct conn *c, struct msghdr *m) {
@@ -50,11 +51,15 @@ static ssize_t receive(void *arg, void *data, size_t len) {
 			   .msg_iovlen = 1,
 			   .msg_control = control.bytes,
 			   .msg_controllen = sizeof control.bytes};
+	daemon_closes(); /* the kernel closes descriptors that control has no room for */
 	ssize_t n = recvmsg(c->watch.fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int error = errno;
 
 	if (n >= 0) {
 		keep_descriptors(c, &m);
 	}
+	daemon_closed();
+	errno = error;
 	return n;
 }
 
@@ -153,12 +158,14 @@ void conn_close(struct conn *c) {
 
 	live_forget(d, c);
 	(void)daemon_loop_watch(&d->loop, &c->watch, 0, &e); /* close() removes it as well */
+	daemon_closes();
 	drop_fd(&c->watch.fd);
-	frame_reader_done(&c->in);
-	frame_writer_done(&c->out);
 	for (size_t i = 0; i < c->nfds; i++) {
 		drop_fd(&c->fds[i]);
 	}
+	daemon_closed();
+	frame_reader_done(&c->in);
+	frame_writer_done(&c->out);
 	json_decref(c->follow);
 	if (c->prev != NULL) {
 		c->prev->next = c->next;
@@ -224,10 +231,12 @@ static void conn_ready(struct watch *w, uint32_t events) {
 		flush(c);
 	}
 	if ((events & EPOLLIN) != 0 && !c->closing) {
-		int n = 0;
-		while (!c->closing && c->malformed < MALFORMED_MAX && read_line(c) &&
-		       (++n < LINES_PER_EVENT || frame_pending(&c->in))) {
+		/* Then the lines of the buffer, which epoll does not report again, and no more: a
+		 * client that sends without pause has its turn like the others. */
+		for (int n = 1; !c->closing && c->malformed < MALFORMED_MAX && read_line(c); n++) {
+			c->in.held = n >= LINES_PER_EVENT;
 		}
+		c->in.held = false;
 		note_line(c);
 	}
 	c->closing |= c->malformed >= MALFORMED_MAX;
@@ -252,29 +261,28 @@ static void turn_away(int fd, const char *why) {
 		line[len] = '\n';                                           /* instead of the NUL */
 		(void)send(fd, line, len + 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* best effort */
 	}
+	daemon_closes();
 	drop_fd(&fd);
+	daemon_closed();
 }
 
 /* The scope that the peer has without a token; 0: it is refused. */
-static unsigned scope_of(struct daemon *d, const struct live *live, int fd) {
+static unsigned scope_of(const struct live *live, int fd) {
 	struct peer p;
 	struct err e = {0};
 
 	if (peer_of(fd, &p, &e) != 0) {
 		return 0;
 	}
-	bool mine = p.uid == geteuid() && p.pid > 0;
 	unsigned scope = 0;
-	if (live == NULL) {
-		bool sandboxed = peer_descends_from(&p, getpid()); /* H8 */
-		scope = mine && !sandboxed ? SCOPE_ADMIN : 0;
-	} else {
-		bool inside = live->supervisor > 0 && peer_descends_from(&p, live->supervisor);
-		bool other = !inside && peer_descends_from(&p, getpid());
-		scope = inside ? SCOPE_SESSION : mine && !other ? SCOPE_NONE : 0;
+	if (live != NULL && live->supervisor > 0 &&
+	    peer_relation(&p, live->supervisor) == PEER_BELOW) {
+		scope = SCOPE_SESSION;
+	} else if (p.uid == geteuid() && p.pid > 0 &&
+		   peer_relation(&p, getpid()) == PEER_OUTSIDE) { /* H8: only with a proof */
+		scope = live == NULL ? SCOPE_ADMIN : SCOPE_NONE;
 	}
 	peer_done(&p);
-	(void)d;
 	return scope;
 }
 
@@ -324,9 +332,21 @@ static void refuse_without_descriptor(struct daemon *d, int listener) {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
 		d->counters.connections_refused++;
-		turn_away(fd, "the daemon has no free descriptor (ulimit -n)");
+		turn_away(fd, NO_DESCRIPTOR);
 	}
 	d->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static const char *why_refused(int fd, const struct live *live) {
+	/* To look the peer up takes two more. */
+	auto_fd first = fcntl(fd, F_DUPFD_CLOEXEC, 0), second = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (first < 0 || second < 0) {
+		return NO_DESCRIPTOR;
+	}
+	return live != NULL ? "this process is of another user or another session"
+			    : "the admin socket serves processes of its user outside of "
+			      "sandboxes only";
 }
 
 void conn_accept(struct daemon *d, int listener, struct live *live) {
@@ -344,13 +364,10 @@ void conn_accept(struct daemon *d, int listener, struct live *live) {
 					   : "too many connections to the daemon");
 		return;
 	}
-	unsigned scope = scope_of(d, live, fd);
+	unsigned scope = scope_of(live, fd);
 	if (scope == 0) {
 		d->counters.connections_refused++;
-		turn_away(fd, live != NULL
-				      ? "this process is of another user or another session"
-				      : "the admin socket serves processes of its user outside "
-					"of sandboxes only");
+		turn_away(fd, why_refused(fd, live));
 		return;
 	}
 	add_conn(d, fd, live, (enum scope)scope);

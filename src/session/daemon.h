@@ -31,6 +31,7 @@
 #include "corral.h"
 
 #include "base/err.h"
+#include "base/interrupt_timer.h"
 #include "rpc/frame.h"
 #include "session/daemon_loop.h"
 #include "session/places.h"
@@ -54,6 +55,8 @@
 #define SLOW_MS 20000            /* for the rest of a line, or to read an answer */
 #define FAILURES_MAX 10          /* wrong tokens of a session … */
 #define FAILURES_WINDOW_MS 60000 /* … in this time; then none is checked */
+#define REPORTS_MAX 100          /* activities that a session reports … */
+#define REPORTS_WINDOW_MS 10000 /* … in this time: each waits for the disk, and all wait for it */
 
 /* Codes of errors, besides those of JSON-RPC. */
 enum fault_code {
@@ -144,6 +147,8 @@ struct live {
 	size_t connections;
 	unsigned failures;
 	int64_t failures_since;
+	unsigned reports;
+	int64_t reports_since;
 	struct live *next;
 };
 
@@ -234,6 +239,17 @@ _Noreturn void supervisor_main(const struct supervised *with);
 
 /* ---- metrics.c ---- */
 char *metrics_text(const struct daemon *d);
+
+/* Around calls that close descriptors of clients, or sockets with unread descriptors (H7): the
+ * daemon may have the last reference to a socket with SO_LINGER, whose close(2) waits.  The handler
+ * of the signal is set by daemon.c. */
+#define CLOSE_US 2000
+static inline void daemon_closes(void) {
+	interrupt_timer_set(CLOSE_US);
+}
+static inline void daemon_closed(void) {
+	interrupt_timer_stop();
+}
 
 /* Milliseconds since 1970. */
 int64_t daemon_now(void);

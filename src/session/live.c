@@ -221,6 +221,7 @@ static void live_free(struct live *l) {
 			break;
 		}
 	}
+	daemon_closes();
 	close_watch(l, &l->channel);
 	close_watch(l, &l->ended);
 	close_watch(l, &l->listener);
@@ -233,6 +234,7 @@ static void live_free(struct live *l) {
 	while (l->queue != NULL) {
 		pop_message(l);
 	}
+	daemon_closed();
 	sodium_memzero(l->token, sizeof l->token);
 	free(l);
 }

@@ -268,6 +268,8 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 		rc = m.text == NULL ? fault_set(f, FAULT_FAILED, "out of memory")
 				    : send_exec(r, &m, f);
 	}
+	daemon_closes();
 	session_wire_done(&m);
+	daemon_closed();
 	return rc;
 }

@@ -204,6 +204,22 @@ int method_activity(struct request *r, json_t **ret, struct fault *f) {
 	return 0;
 }
 
+static int count_report(struct live *l, struct fault *f) {
+	int64_t now = clock_ms();
+
+	if (now - l->reports_since > REPORTS_WINDOW_MS) {
+		l->reports = 0;
+		l->reports_since = now;
+	}
+	if (l->reports >= REPORTS_MAX) {
+		(void)fault_set(f, FAULT_LIMIT, "the session has reported %d activities in %d s",
+				REPORTS_MAX, REPORTS_WINDOW_MS / 1000);
+		return err_fix(&f->e, "wait, and report less often");
+	}
+	l->reports++;
+	return 0;
+}
+
 int method_report(struct request *r, json_t **ret, struct fault *f) {
 	const char *kind = NULL, *text = NULL;
 	size_t kind_len = 0, text_len = 0;
@@ -223,6 +239,9 @@ int method_report(struct request *r, json_t **ret, struct fault *f) {
 	if (text_len > REPORT_MAX || strlen(text) != text_len) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS,
 				 "params: \"text\" has at most %zu bytes and no NUL", REPORT_MAX);
+	}
+	if (count_report(r->live, f) != 0) {
+		return -1;
 	}
 	struct activity_row row = {
 		.session = r->session, .kind = kind, .text = text, .time = daemon_now()};

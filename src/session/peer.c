@@ -3,7 +3,7 @@
  *
  * Should:   hold the process by a pidfd, so that its number cannot be another process's.
  * Must not: trust a number that the peer sent.
- * Fails:    closed: a process that cannot be looked up descends from nothing. */
+ * Fails:    closed: a process that cannot be looked up is neither below nor outside. */
 #include "session/peer.h"
 
 #include "base/auto.h"
@@ -35,9 +35,10 @@ int peer_of(int fd, struct peer *ret, struct err *e) {
 		return err_sys(e, "peer", "cannot read the credentials of a client");
 	}
 	len = sizeof pidfd;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) != 0 && cred.pid > 0) {
-		/* Before Linux 6.5: the number can have been reused since connect(2). */
-		pidfd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) != 0) {
+		/* Before Linux 6.5: the number can have been reused since connect(2).  After it,
+		 * the process is gone. */
+		pidfd = errno == ENOPROTOOPT ? (int)syscall(SYS_pidfd_open, cred.pid, 0) : -1;
 	}
 	*ret = (struct peer){.pid = cred.pid, .uid = cred.uid, .pidfd = pidfd};
 	return 0;
@@ -47,7 +48,8 @@ void peer_done(struct peer *p) {
 	drop_fd(&p->pidfd);
 }
 
-/* 0: the process is gone or not visible. */
+/* 0: of pid 1, or the parent is outside of this pid namespace.  -1: the process is gone or not
+ * visible. */
 static pid_t parent_of(pid_t pid) {
 	char path[48], text[512];
 
@@ -55,13 +57,13 @@ static pid_t parent_of(pid_t pid) {
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	if (n <= 0) {
-		return 0;
+		return -1;
 	}
 	text[n] = '\0';
 	/* "PID (COMM) S PPID …": the command may contain any character. */
 	const char *end = strrchr(text, ')');
 	if (end == NULL || strnlen(end, 5) < 5) {
-		return 0;
+		return -1;
 	}
 	long parent = strtol(end + 4, NULL, 10); /* after ") S " */
 	return parent > 0 && parent <= INT_MAX ? (pid_t)parent : 0;
@@ -72,14 +74,15 @@ static bool is_alive(const struct peer *p) {
 	return p->pidfd >= 0 && poll(&ended, 1, 0) == 0;
 }
 
-bool peer_descends_from(const struct peer *p, pid_t ancestor) {
+enum peer_relation peer_relation(const struct peer *p, pid_t ancestor) {
 	pid_t pid = p->pid;
 
-	for (int i = 0; i < DEPTH_MAX && pid > 1; i++) {
-		if (pid == ancestor) {
-			return is_alive(p); /* so p->pid was its number all the time */
-		}
+	for (int i = 0; i < DEPTH_MAX && pid > 1 && pid != ancestor; i++) {
 		pid = parent_of(pid);
 	}
-	return false;
+	/* If it is alive, p->pid was its number all the time. */
+	if (!is_alive(p) || (pid != ancestor && (pid < 0 || pid > 1))) {
+		return PEER_UNKNOWN;
+	}
+	return pid == ancestor ? PEER_BELOW : PEER_OUTSIDE;
 }

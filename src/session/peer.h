@@ -22,8 +22,11 @@ struct peer {
 int peer_of(int fd, struct peer *ret, struct err *e);
 void peer_done(struct peer *p);
 
-/* Whether `ancestor` is the process itself or one of its parents.  False also when the process is
- * gone, or not visible. */
-bool peer_descends_from(const struct peer *p, pid_t ancestor);
+/* PEER_UNKNOWN: the process is gone or not visible, or has too many parents.  A process of a
+ * session can bring that about, so it proves nothing. */
+enum peer_relation { PEER_UNKNOWN, PEER_BELOW, PEER_OUTSIDE };
+
+/* Whether `ancestor` is the process itself or one of its parents. */
+enum peer_relation peer_relation(const struct peer *p, pid_t ancestor);
 
 #endif

@@ -195,6 +195,14 @@ static void run_job(const struct job *j) {
 	free_variables(env);
 }
 
+static void refuse_job(const struct job *j, const char *why) {
+	struct corral_error err = {.kind = CORRAL_E_SETUP};
+
+	(void)snprintf(err.layer, sizeof err.layer, "session");
+	(void)snprintf(err.message, sizeof err.message, "%s", why);
+	send_error(j->owner->channel, WIRE_ERROR, j->call, &err);
+}
+
 static void job_free(struct job *j) {
 	for (int i = 0; i < WIRE_FDS; i++) {
 		drop_fd(&j->fds[i]);
@@ -230,8 +238,10 @@ static struct job *job_ended(struct job *j) {
 
 static void *job_thread(void *arg) {
 	for (struct job *j = arg; j != NULL;) {
-		if (!atomic_load(&j->cancelled)) { /* else its client went away while it waited */
+		if (!atomic_load(&j->cancelled)) { /* else its client went away before it began */
 			run_job(j);
+		} else {
+			refuse_job(j, "the command was cancelled before it began");
 		}
 		j = job_ended(j);
 	}
@@ -271,14 +281,6 @@ static bool enqueue(struct supervisor *s, struct job *j) {
 	return waits;
 }
 
-static void refuse_job(struct job *j, const char *why) {
-	struct corral_error err = {.kind = CORRAL_E_SETUP};
-
-	(void)snprintf(err.layer, sizeof err.layer, "session");
-	(void)snprintf(err.message, sizeof err.message, "%s", why);
-	send_error(j->owner->channel, WIRE_ERROR, j->call, &err);
-}
-
 static void start_job(struct supervisor *s, struct wire_message *m) {
 	struct job *j = calloc(1, sizeof *j);
 
@@ -306,17 +308,31 @@ static void start_job(struct supervisor *s, struct wire_message *m) {
 
 /* ---- cancel and stop ---- */
 
+/* Takes commands that wait for their turn out of the list: they must not stay until the one before
+ * them ends.  With `lock`. */
+static struct job *take_waiting(struct supervisor *s, uint32_t call, bool all) {
+	struct job *taken = NULL;
+
+	for (struct job **at = &s->waiting; *at != NULL;) {
+		struct job *j = *at;
+		if (!all && j->call != call) {
+			at = &j->next;
+			continue;
+		}
+		*at = j->next;
+		j->next = taken;
+		taken = j;
+	}
+	return taken;
+}
+
 /* Kills one command, or all (call 0), and repeats it for commands that were cancelled before their
  * thread had started them.  Returns whether one is left. */
 static bool cancel_jobs(struct supervisor *s, uint32_t call, bool all) {
 	bool left = false;
 
 	(void)pthread_mutex_lock(&s->lock);
-	for (struct job *j = s->waiting; j != NULL; j = j->next) {
-		if (all || j->call == call) {
-			atomic_store(&j->cancelled, true);
-		}
-	}
+	struct job *dropped = take_waiting(s, call, all);
 	for (struct job *j = s->jobs; j != NULL; j = j->next) {
 		if (all || j->call == call) {
 			atomic_store(&j->cancelled, true);
@@ -327,6 +343,11 @@ static bool cancel_jobs(struct supervisor *s, uint32_t call, bool all) {
 		}
 	}
 	(void)pthread_mutex_unlock(&s->lock);
+	for (struct job *next; dropped != NULL; dropped = next) {
+		next = dropped->next;
+		refuse_job(dropped, "the command was cancelled before it began");
+		job_free(dropped);
+	}
 	return left;
 }
 

@@ -4,15 +4,26 @@ import json
 import os
 import resource
 import socket
+import threading
+import time
 
-from service import PATIENCE, Client, acting_as, check, equal, wait_until
+from service import PATIENCE, Client, acting_as, check, children, equal, wait_until
 
 GROWTH_MAX = 64 * 1024 * 1024
 
 
-def resident(service):
-    with open(f"/proc/{service.process.pid}/statm", encoding="utf-8") as file:
+def memory_of(pid):
+    with open(f"/proc/{pid}/statm", encoding="utf-8") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def resident(service):
+    return memory_of(service.process.pid)
 
 
 def descriptors(service):
@@ -185,3 +196,122 @@ def test_a_batch_and_a_notification_get_the_answers_of_json_rpc(service):
     client.send_raw(json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]).encode() + b"\n")
     check("error" in client.line(), "a batch was accepted")
     equal(client.call("ping")["version"][:1], "0", "the next request")
+
+
+def test_activity_reports_of_a_session_are_limited(service):
+    """Each one waits for the disk, and every client waits with it."""
+    made = service.made()
+    client = Client(f"{service.place}/run/corral/s/{made['id']}.sock", service.uid)
+    client.call("session.authenticate", token=made["token"])
+    client.send_raw(b"".join(json.dumps({"jsonrpc": "2.0", "id": 1000 + n, "method": "activity.report",
+                                         "params": {"kind": "k", "text": "t"}}).encode() + b"\n" for n in range(400)))
+    answers = [client.line() for _ in range(400)]
+    check("result" in answers[0], f"the first report: {answers[0]}")
+    refused = [answer for answer in answers if "reported 100 activities" in answer.get("error", {}).get("message", "")]
+    check(len(refused) >= 100, f"{len(refused)} of 400 reports were refused")
+    rows = service.client().call("session.activity", session=made["id"])["activity"]
+    equal(len([row for row in rows if row["kind"] == "k"]), 400 - len(refused), "activities in the database")
+    service.good("session", "stop", made["id"])
+
+
+def test_a_client_that_sends_without_pause_does_not_stop_the_others(service):
+    made = service.made()
+    over = threading.Event()
+
+    def send():
+        client = Client(f"{service.place}/run/corral/s/{made['id']}.sock", service.uid)
+        client.call("session.authenticate", token=made["token"])
+        lines = json.dumps({"jsonrpc": "2.0", "method": "session.show"}).encode() + b"\n"
+        lines *= 4096
+        begun = lines[:7]  # no write ends with a line, so the daemon always has the beginning of one
+        client.send_raw(begun)
+        while not over.is_set():
+            client.send_raw(lines[7:] + begun)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        time.sleep(1)
+        began = time.monotonic()
+        client = service.client()
+        for _ in range(5):
+            client.call("ping")
+        took = time.monotonic() - began
+    finally:
+        over.set()
+        sender.join()
+    check(took < 5, f"five requests took {took:.1f} s")
+    service.good("session", "stop", made["id"])
+
+
+def test_cancelled_commands_of_a_serial_session_leave_no_memory(service):
+    session = service.create("--serial")
+    supervisor = min(children(service.process.pid), key=lambda pid: (parent(pid) != service.process.pid, -pid))
+    first = service.client()
+    first.send("session.exec", session=session, argv=["sleep", "600"])
+    before = memory_of(supervisor)
+    for _ in range(20):
+        client = service.client()
+        for _ in range(60):
+            client.send("session.exec", session=session, argv=["true", "x" * 60000])
+        client.close()
+    serves(service)
+    check(wait_until(lambda: memory_of(supervisor) - before < 24 * 1024 * 1024, 10),
+          f"the supervisor grew by {(memory_of(supervisor) - before) >> 20} MiB")
+    first.close()
+    service.good("session", "stop", session)
+
+
+LINGER = """
+import array, os, socket, struct, sys, time
+def lingering(seconds):
+    listener = socket.create_server(("127.0.0.1", 0))
+    sock = socket.create_connection(listener.getsockname())
+    peer = listener.accept()[0]
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, seconds))
+    sock.setblocking(False)
+    try:
+        while True:
+            sock.send(b"x" * 65536)
+    except BlockingIOError:
+        return sock, peer
+if len(sys.argv) == 1:
+    sock, peer = lingering(2)
+    began = time.monotonic()
+    sock.close()
+    sys.exit(time.monotonic() - began < 1)
+count, connections, kept = int(sys.argv[1]), int(sys.argv[2]), []
+for _ in range(connections):
+    kept.append(socket.socket(socket.AF_UNIX))
+    kept[-1].connect(os.environ["CORRAL_SESSION_SOCKET"])
+pairs = [lingering(600) for _ in range(count)]
+rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [sock.fileno() for sock, _ in pairs]))]
+last = socket.socket(socket.AF_UNIX)
+last.connect(os.environ["CORRAL_SESSION_SOCKET"])
+try:
+    last.sendmsg([b"x\\n"], rights)
+except OSError:
+    pass
+print("sent", flush=True)
+for sock, _ in pairs:
+    sock.close()
+last.close()
+time.sleep(600)
+"""
+
+
+def test_a_descriptor_whose_close_waits_does_not_stop_the_daemon(service):
+    """SO_LINGER: control outside, where close(2) waits; the verdict is the answer to another client."""
+    status, _, err = service.run("-c", LINGER, executable="/usr/bin/python3")
+    equal(status, 0, f"control: close(2) of such a socket waits ({err})")
+    for count, connections in ((1, 0), (20, 0), (1, 32)):
+        session = service.create()
+        inside = service.command("session", "exec", session, "--", "/usr/bin/python3", "-c", LINGER, str(count), str(connections))
+        equal(inside.stdout.readline(), b"sent\n", f"the command with {count} sockets")
+        time.sleep(0.5)
+        began = time.monotonic()
+        serves(service)
+        took = time.monotonic() - began
+        service.good("session", "stop", session)
+        inside.communicate()
+        check(took < 5, f"{count} sockets, {connections} connections: the daemon answered after {took:.1f} s")

@@ -5,9 +5,11 @@ Each attempt is made by a command of one session against the other.  The same at
 outside (control) and within the session that owns the thing (twin); the verdict is the host's.
 """
 import os
+import signal
 import subprocess
+import time
 
-from service import Client, Refused, alive, check, equal, marked, wait_until
+from service import Client, Refused, alive, check, children, equal, marked, wait_until
 
 
 class Pair:
@@ -142,6 +144,47 @@ def test_a_sandboxed_process_with_the_admin_socket_is_refused(service):
     finally:
         service.good("session", "stop", session)
         os.unlink(link)
+
+
+LEAVE_A_REQUEST = """
+import json, os, socket, sys, time
+while not os.path.exists("go"):
+    time.sleep(0.02)
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.create",
+                      "params": {"cwd": os.getcwd(), "name": sys.argv[2]}}).encode() + b"\\n")
+open("sent", "w").close()
+os.kill(-1, 9) if sys.argv[3] == "die" else print(s.recv(4096))
+"""
+
+
+def test_a_request_of_a_session_that_has_ended_is_refused(service):
+    """The daemon is stopped meanwhile, so it accepts the connection when its process is dead."""
+    link, go, sent = (f"{service.workspace}/{name}" for name in ("link.sock", "go", "sent"))
+    words = ["/usr/bin/python3", "-c", LEAVE_A_REQUEST, link]
+    os.link(service.admin, link)
+    session = service.create("--socket", link)
+    inside = service.command("session", "exec", session, "--", *words, "hostile", "die")
+    try:
+        supervisors = children(service.process.pid)
+        check(wait_until(lambda: marked("hostile")), "the command did not begin")
+        time.sleep(0.3)
+        os.kill(service.process.pid, signal.SIGSTOP)
+        with open(go, "w", encoding="utf-8"):
+            pass
+        check(wait_until(lambda: os.path.exists(sent)), "no request was sent")
+        check(wait_until(lambda: not any(alive(pid) for pid in supervisors)), "the session did not end")
+    finally:
+        os.kill(service.process.pid, signal.SIGCONT)
+    inside.communicate()
+    outside = service.command(*words[1:], "friendly", "live", executable=words[0])
+    equal(outside.wait(), 0, f"control outside: {outside.communicate()}")
+    names = {row["name"] for row in service.client().call("session.list", all=True)["sessions"]}
+    check("friendly" in names and "hostile" not in names, f"the sessions: {names}")
+    service.good("session", "stop", "friendly")
+    for path in (link, go, sent):
+        os.unlink(path)
 
 
 def test_the_socket_gives_no_more_than_the_session_has(service):
