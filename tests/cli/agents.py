@@ -235,6 +235,23 @@ def register(suite):
         contains(answer.out, '"serverInfo"', "the server that is entered")
         box.corral_("agents", "install", "aider", "--yes").exited(2).said("--profile aider")
 
+    @test("agents install --mcp: a server in TOML of another form is left alone, and not entered twice")
+    def _(box):
+        plain = 'model = "corral"\n[mcp_servers.corral-two]\ncommand = "x"\n'
+        for text in ('[mcp_servers.corral] # mine\ncommand = "x"\n', '  [mcp_servers.corral]\n', '[ mcp_servers . "corral" ]\n',
+                     '[mcp_servers]\ncorral = {command = "x"}\n', '[mcp_servers]\ncorral.command = "x"\n',
+                     'mcp_servers = {corral = {command = "x"}}\n', 'mcp_servers.corral.command = "x"\n',
+                     '[mcp_servers.corral]\ncommand = "x"\n[mcp_servers.corral.env]\nA = "b"\n'):
+            box.write("home/.codex/config.toml", plain.split("[")[0] + text)
+            for verb in (("install", "codex", "--mcp"), ("uninstall", "codex")):
+                box.corral_("agents", *verb, "--yes").exited(2).said("in a form that Corral does not edit")
+                equal(box.read("home/.codex/config.toml"), plain.split("[")[0] + text, "the file")
+        box.write("home/.codex/config.toml", plain)
+        box.corral_("agents", "install", "codex", "--mcp", "--yes").exited(0)
+        contains(box.read("home/.codex/config.toml"), "[mcp_servers.corral]\n", "control")
+        box.corral_("agents", "uninstall", "codex", "--yes").exited(0)
+        equal(box.read("home/.codex/config.toml"), plain, "after uninstall")
+
     @test("agents: a name that is unknown, settings that are broken")
     def _(box):
         box.corral_("agents", "install", "cluade", "--yes").exited(2).said("did you mean claude")
