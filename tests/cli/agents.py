@@ -259,3 +259,14 @@ def register(suite):
         box.write("home/.claude/settings.json", '{"hooks": ')
         box.corral_("agents", "install", "claude", "--yes").exited(2).said("not valid JSON")
         equal(box.read("home/.claude/settings.json"), '{"hooks": ', "the file")
+
+    @test("agents install: settings behind a symlink are changed there; a symlink to a missing file stays")
+    def _(box):
+        link, file = f"{box.home}/.claude/settings.json", box.write("home/dotfiles/claude.json", "{}\n")
+        box.mkdir("home/.claude")
+        os.symlink(file, link)
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        check(os.path.islink(link) and "hook claude" in box.read("home/dotfiles/claude.json"), "control: the file behind it")
+        os.unlink(file)
+        box.corral_("agents", "install", "claude", "--yes").exited(2).said("is a symlink to a missing file")
+        check(os.path.islink(link) and not os.path.exists(file), "the symlink was replaced")
