@@ -38,7 +38,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -258,28 +257,6 @@ static void deadline_passed(struct init *in) {
 	reaper_signal(&in->reaper, SIGKILL);
 }
 
-static int64_t microseconds(struct timeval t) {
-	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
-}
-
-/* Every other process of the run has ended and was reaped. */
-static void count_usage(struct run_state *s) {
-	static const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
-	int64_t cpu = 0, rss = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
-		struct rusage u;
-		if (getrusage(of[i], &u) != 0) {
-			return; /* not counted: the supervisor reaps this process instead */
-		}
-		cpu += microseconds(u.ru_utime) + microseconds(u.ru_stime);
-		rss = u.ru_maxrss > rss ? u.ru_maxrss : rss;
-	}
-	s->cpu_us = cpu;
-	s->max_rss_kb = rss;
-	s->counted = 1;
-}
-
 /* The command has ended: kills its descendants before reporting it, so that no process of
  * the run is alive when the supervisor reads the report (E6). */
 static _Noreturn void report_exit(struct init *in, int status) {
@@ -290,7 +267,7 @@ static _Noreturn void report_exit(struct init *in, int status) {
 	run_state->ended = 1;
 	reaper_end(&in->reaper);
 	if (in->kit->count_usage) {
-		count_usage(run_state);
+		run_state_count(run_state);
 	}
 	run_state->finished = 1;
 	timings_stamp(in->kit->timings, STEP_END);

@@ -107,8 +107,7 @@ static void signal_listed(pid_t leader, int number) {
 	census_done(&c);
 }
 
-void warm_signal_tree(struct warm_state *w, uint64_t exec, int number) {
-	const struct warm_slot *s = slot_of(w, exec);
+static void signal_slot(const struct warm_slot *s, int number) {
 	pid_t leader = s == NULL ? 0 : atomic_load(&s->leader);
 
 	if (leader <= 0) {
@@ -118,6 +117,27 @@ void warm_signal_tree(struct warm_state *w, uint64_t exec, int number) {
 	if (number == SIGTERM) {
 		signal_listed(leader, SIGCONT); /* a stopped process does not handle SIGTERM */
 	}
+}
+
+void warm_signal_tree(struct warm_state *w, uint64_t exec, int number) {
+	if (exec != 0) {
+		signal_slot(slot_of(w, exec), number);
+		return;
+	}
+	for (size_t i = 0; i < WARM_SLOTS; i++) {
+		if (atomic_load(&w->slots[i].exec) != 0) {
+			signal_slot(&w->slots[i], number);
+		}
+	}
+}
+
+size_t warm_commands(const struct warm_state *w) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < WARM_SLOTS; i++) {
+		n += atomic_load(&w->slots[i].exec) != 0;
+	}
+	return n;
 }
 
 void warm_kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec) {

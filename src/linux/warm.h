@@ -167,6 +167,9 @@ uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
 /* Signals the process group of a command, if it runs. */
 void warm_signal(struct warm_state *w, uint64_t exec, int number);
 
+/* The number of slots that are in use. */
+size_t warm_commands(const struct warm_state *w);
+
 /* One attempt to signal every process of a command's tree, below its leader. */
 void warm_signal_tree(struct warm_state *w, uint64_t exec, int number);
 

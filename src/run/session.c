@@ -168,6 +168,14 @@ int session_signal(const struct session_exec *x, int number) {
 	return spawn_order_exec(&x->session->running.child, ORDER_EXEC_SIGNAL, x->number, number);
 }
 
+int session_signal_all(const struct session *s, int number) {
+	return spawn_order_exec(&s->running.child, ORDER_EXEC_TREE, 0, number);
+}
+
+size_t session_commands(const struct session *s) {
+	return warm_commands(s->running.child.warm);
+}
+
 void session_kill_for(struct session_exec *x, enum reason why) {
 	int none = -1;
 

@@ -92,6 +92,10 @@ void session_forget(struct session_exec *x);
 /* For the thread that waits: kills the tree in its next turn. */
 void session_kill_for(struct session_exec *x, enum reason why);
 
+/* Signals every process of all commands; the number of commands with processes. */
+int session_signal_all(const struct session *s, int number);
+size_t session_commands(const struct session *s);
+
 /* For poll(2): session_alive() serves its events.  Returns when it has to be called without one;
  * -1: never. */
 int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
