@@ -100,6 +100,24 @@ int corral_policy_file(struct corral_policy *policy, const char *path, struct co
 /* Reads no configuration file; the floor of /etc/corral still holds. */
 void corral_policy_no_config(struct corral_policy *policy);
 
+/* The settings above as one JSON object, from which another process makes an equal policy:
+ * {"settings": [[key, value, origin], ...], "file": path or null, "no_config": false}.  The values
+ * may be secrets (env.set).  CORRAL_E_USAGE for a policy file that is a stream. */
+int corral_policy_save(const struct corral_policy *policy, char **text, struct corral_error *err);
+
+/* One version of the configuration files of the system and the user, read and checked: policies
+ * that use it do not read these files.  A file that is invalid, or that another user could have
+ * written, is an error. */
+struct corral_config;
+int corral_config_read(struct corral_config **config, struct corral_error *err);
+void corral_config_free(struct corral_config *config);
+
+/* The config has to outlive the policy. */
+void corral_policy_use_config(struct corral_policy *policy, const struct corral_config *config);
+
+/* A JSON array: path and SHA-256 of each file, null for one that does not exist. */
+int corral_config_show(const struct corral_config *config, char **text, struct corral_error *err);
+
 /* A person at a terminal: no time-out and no cap on output unless set. */
 void corral_policy_for_person(struct corral_policy *policy);
 
@@ -330,6 +348,12 @@ int corral_session_alive(struct corral_session *session);
 
 /* Becomes readable when it has ended.  Owned by the session. */
 int corral_session_fd(const struct corral_session *session);
+
+/* Sends a signal to every process of its commands, also to those in the background. */
+int corral_session_signal(struct corral_session *session, int signal);
+
+/* The number of commands that run, or that left processes in the background. */
+size_t corral_session_commands(const struct corral_session *session);
 
 /* One command.  Zero and NULL: as the policy says.  A limit can only be lower than that of the
  * policy. */

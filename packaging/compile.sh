@@ -23,7 +23,8 @@ arm64_libraries() {
 		-o Dir::State::lists="$top/lists" -o Dir::Cache="$top/cache" -o APT::Sandbox::User=root
 	apt-get "$@" update
 	(cd "$top/packages" && apt-get "$@" download libjansson-dev:arm64 libjansson4:arm64 \
-		libyaml-dev:arm64 libyaml-0-2:arm64 libsodium-dev:arm64 libsodium23:arm64)
+		libyaml-dev:arm64 libyaml-0-2:arm64 libsodium-dev:arm64 libsodium23:arm64 \
+		libsqlite3-dev:arm64 libsqlite3-0:arm64)
 	for package in "$top"/packages/*.deb; do
 		dpkg-deb -x "$package" "$top/root"
 	done

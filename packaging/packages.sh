@@ -8,7 +8,7 @@
 set -eu
 
 # musl-tools: the binary that starts fastest.
-build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev musl-tools'
+build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev libsqlite3-dev musl-tools'
 
 # The second compiler, and the one for the other architecture, each for a build alone.
 clang="$build clang"

@@ -84,6 +84,10 @@ def check_suites(build, corral, probe):
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "60", "--seed", "1"]
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1",
                                "--calls"]
+    yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral, "--quick"]
+    for level in ("full", "standard"):
+        yield f"session (kill, {level})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
+                                           "--rounds", "20", "--seed", "1"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
@@ -145,6 +149,10 @@ def proof_suites(build, corral, probe):
         yield f"lifetime ({level}, forks)", [PYTHON, f"{HERE}/lifetime/outrun.py", "--corral", corral, "--probe", probe,
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
+    yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral]
+    for level, who in ((level, who) for level in ("full", "standard") for who in ("user", "root")):
+        yield f"session (kill, {level}, {who})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
+                                                  "--as", who, "--rounds", "250"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
                     "--patterns", "200000", "--layers", "2000"]

@@ -43,7 +43,10 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	const char *tools;  /* of mcp; NULL: all */
+	const char *tools; /* of mcp; NULL: all */
+	/* of sessions; NULL: not given */
+	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
+	bool serial;
 	bool policy_stream; /* --policy - or fd:N */
 	char **argv;        /* the whole command line, for hand_over.c */
 	char **words;       /* the arguments that are no options: the command, or files */
@@ -65,6 +68,8 @@ struct verb {
 	const char *synopsis; /* after the name */
 	const char *summary;
 	verb_fn *run;
+	bool service;   /* a verb of corrald */
+	size_t leading; /* arguments before the command */
 };
 
 verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, verb_why,
@@ -74,7 +79,10 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_scan, verb_policy_import, verb_secret_set, verb_secret_list, verb_secret_rm,
 	verb_secret_import, verb_secret_rekey, verb_secret_export, verb_audit_list, verb_audit_tail,
 	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
-	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp;
+	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp,
+	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
+	verb_session_create, verb_session_exec, verb_session_list, verb_session_show,
+	verb_session_stop, verb_session_activity, verb_session_token, verb_session_revoke;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -42,6 +42,22 @@ static int hand_over(struct invocation *inv, struct corral_error *err) {
 	return -1;
 }
 
-int verb_mcp(struct invocation *inv, struct corral_error *err) {
-	return hand_over(inv, err);
-}
+#define HAND_OVER(verb)                                                                            \
+	int verb(struct invocation *inv, struct corral_error *err) {                               \
+		return hand_over(inv, err);                                                        \
+	}
+
+HAND_OVER(verb_mcp)
+HAND_OVER(verb_daemon)
+HAND_OVER(verb_daemon_status)
+HAND_OVER(verb_daemon_metrics)
+HAND_OVER(verb_daemon_reload)
+HAND_OVER(verb_daemon_stop)
+HAND_OVER(verb_session_create)
+HAND_OVER(verb_session_exec)
+HAND_OVER(verb_session_list)
+HAND_OVER(verb_session_show)
+HAND_OVER(verb_session_stop)
+HAND_OVER(verb_session_activity)
+HAND_OVER(verb_session_token)
+HAND_OVER(verb_session_revoke)

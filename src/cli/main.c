@@ -106,7 +106,35 @@ const struct verb verbs[] = {
 	{"commands import", FOR_PLAIN, false, "COMMAND",
 	 "print command rules from the output of COMMAND __manifest", verb_commands_import},
 	{"mcp", FOR_MCP, false, "[options] [--tools NAME[,NAME]]",
-	 "serve tools that run in the sandbox to an agent: MCP on stdin and stdout", verb_mcp},
+	 "serve tools that run in the sandbox to an agent: MCP on stdin and stdout", verb_mcp,
+	 true},
+	{"session create", FOR_SESSION_CREATE, false, "[options] [--name NAME]",
+	 "start a session: one sandbox for many commands; prints its id", verb_session_create,
+	 true},
+	{"session exec", FOR_SESSION_EXEC, true, "SESSION [options] [--] COMMAND [ARG...]",
+	 "run a command in a session", verb_session_exec, true, 1},
+	{"session list", FOR_SESSION_LIST, false, "[--all] [--json]",
+	 "list the sessions that are alive, or all", verb_session_list, true},
+	{"session show", FOR_LIST, false, "SESSION [--json]", "print one session",
+	 verb_session_show, true},
+	{"session stop", FOR_LIST, false, "SESSION [--json]", "end a session and all its processes",
+	 verb_session_stop, true},
+	{"session activity", FOR_SESSION_ACTIVITY, false, "SESSION [-f] [--json]",
+	 "print the reports of a session, with -f also new ones", verb_session_activity, true},
+	{"session token", FOR_LIST, false, "SESSION [TIME] [--json]",
+	 "print a new token for the session", verb_session_token, true},
+	{"session revoke", FOR_LIST, false, "SESSION [--json]",
+	 "make all tokens of the session invalid", verb_session_revoke, true},
+	{"daemon status", FOR_LIST, false, "[--json]",
+	 "print the state of the daemon, and the policy files in force", verb_daemon_status, true},
+	{"daemon metrics", FOR_PLAIN, false, "", "print the daemon's counters for Prometheus",
+	 verb_daemon_metrics, true},
+	{"daemon reload", FOR_PLAIN, false, "",
+	 "let new sessions use the policy files as they are now", verb_daemon_reload, true},
+	{"daemon stop", FOR_PLAIN, false, "", "end the daemon and its sessions", verb_daemon_stop,
+	 true},
+	{"daemon", FOR_PLAIN, false, "", "keep sessions, in the foreground, until SIGTERM",
+	 verb_daemon, true},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},
 	{"help", FOR_PLAIN, false, "[VERB]", "print this text, or the help of a verb", verb_help},
@@ -271,6 +299,22 @@ const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
 	return NULL;
 }
 
+/* options_parse() changes the order of the arguments; hand_over.c needs the first one. */
+static int keep_argv(struct invocation *inv, struct corral_error *err) {
+	size_t n = 0;
+
+	while (inv->argv[n] != NULL) {
+		n++;
+	}
+	char **copy = calloc(n + 1, sizeof *copy);
+	if (copy == NULL) {
+		return memory_error(err);
+	}
+	memcpy(copy, inv->argv, n * sizeof *copy);
+	inv->argv = copy; /* until exit */
+	return 0;
+}
+
 static int invoke(struct invocation *inv, char **words, size_t nwords, struct corral_error *err) {
 	size_t used = 0;
 
@@ -293,6 +337,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 				   "%s is not a verb", words[0]);
 	}
 	inv->verb = verb_find(words, nwords, &used, err);
+	if (inv->verb != NULL && inv->verb->service && keep_argv(inv, err) != 0) {
+		return -1;
+	}
 	if (inv->verb == NULL || options_parse(inv, words + used, nwords - used, err) != 0) {
 		return -1;
 	}

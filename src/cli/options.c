@@ -148,6 +148,7 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AS_HOST] = &inv->as_host,     [OPTION_AS_COMMAND] = &inv->as_command,
 		[OPTION_PROMPT] = &inv->prompt,       [OPTION_LAST_RUN] = &inv->last_run,
 		[OPTION_REPLAY] = &inv->replay,       [OPTION_ASK] = &inv->ask,
+		[OPTION_SERIAL] = &inv->serial,
 	};
 	(void)as;
 	(void)value;
@@ -179,6 +180,12 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_RUN_ID] = &inv->run_id,
 		[OPTION_ASK_FD] = &inv->ask_fd,
 		[OPTION_TOOLS] = &inv->tools,
+		[OPTION_SESSION_NAME] = &inv->session_name,
+		[OPTION_SESSION_TIME] = &inv->session_time,
+		[OPTION_TOKEN_FILE] = &inv->token_file,
+		[OPTION_TOKEN_TIME] = &inv->token_time,
+		[OPTION_EXEC_TIME] = &inv->exec_time,
+		[OPTION_EXEC_DIR] = &inv->exec_dir,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -259,6 +266,13 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_REPLAY] = apply_flag,
 	[OPTION_RUN_ID] = apply_text,
 	[OPTION_TOOLS] = apply_text,
+	[OPTION_SESSION_NAME] = apply_text,
+	[OPTION_SESSION_TIME] = apply_text,
+	[OPTION_TOKEN_FILE] = apply_text,
+	[OPTION_TOKEN_TIME] = apply_text,
+	[OPTION_EXEC_TIME] = apply_text,
+	[OPTION_EXEC_DIR] = apply_text,
+	[OPTION_SERIAL] = apply_flag,
 	[OPTION_TIMINGS] = apply_timings,
 };
 
@@ -276,13 +290,16 @@ static const struct option_row *row_by_name(const struct verb *verb, const char 
 	return found;
 }
 
-static const struct option_row *row_by_letter(char letter) {
+static const struct option_row *row_by_letter(const struct verb *verb, char letter) {
+	const struct option_row *found = NULL;
+
 	for (size_t i = 0; i < options_count; i++) {
-		if (options[i].letter == letter) {
-			return &options[i];
+		if (options[i].letter == letter &&
+		    (found == NULL || (options[i].verbs & verb->takes) != 0)) {
+			found = &options[i];
 		}
 	}
-	return NULL;
+	return found;
 }
 
 static const char *synonym_of(const char *name) {
@@ -362,7 +379,7 @@ static int parse_long(struct reader *r, const char *word, struct corral_error *e
 static int parse_letters(struct reader *r, const char *word, struct corral_error *err) {
 	for (const char *p = word + 1; *p != '\0'; p++) {
 		struct spelling as = spell_letter(*p);
-		const struct option_row *row = row_by_letter(*p);
+		const struct option_row *row = row_by_letter(r->inv->verb, *p);
 		if (check_row(r->inv, row, as.text, err) != 0) {
 			return -1;
 		}
@@ -396,7 +413,7 @@ int options_parse(struct invocation *inv, char **words, size_t nwords, struct co
 		}
 		if (!is_option(word)) {
 			words[kept++] = word;
-			if (inv->verb->command) {
+			if (inv->verb->command && kept > inv->verb->leading) {
 				break;
 			}
 			continue;

@@ -19,7 +19,7 @@
 #define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 /* The other verbs with a policy give no secret to anything. */
-#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_LEARN | FOR_MCP)
+#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_LEARN | FOR_MCP | FOR_SESSION_CREATE)
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",
@@ -98,9 +98,9 @@ const struct option_row options[] = {
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
 
-	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_CHECK | FOR_WHY | FOR_LEARN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
+	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SESSION_EXEC | FOR_EXPLAIN | FOR_CHECK | FOR_WHY | FOR_LEARN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL | FOR_MCP, .help = "the shell of -c, of `corral shell`, of mcp: an absolute path"},
-	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
+	{"json", 0, NULL, .id = OPTION_JSON, .group = GROUP_RUN, .verbs = FOR_SESSIONS | FOR_RUN | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_LIST | FOR_CLEAN | FOR_SCAN | FOR_SECRET_LIST | FOR_SECRET_EXPORT | FOR_AUDIT_LIST | FOR_AUDIT_TAIL, .help = "one JSON object on stdout; for run: a tool call"},
 	{"stdin", 0, NULL, .id = OPTION_STDIN, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "with --json: pass stdin on instead of /dev/null"},
 	{"timings", 0, NULL, .id = OPTION_TIMINGS, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "print the time of each step of the run on stderr, or with --json in its result"},
 	{"write", 0, NULL, .id = OPTION_FOR_WRITE, .group = GROUP_RUN, .verbs = FOR_CHECK | FOR_WHY, .help = "check writing instead of reading (to grant: --set fs.write=PATH)"},
@@ -117,7 +117,7 @@ const struct option_row options[] = {
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},
-	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN, .help = "all of them: every pending change, or every private home"},
+	{"all", 0, NULL, .id = OPTION_EVERY, .group = GROUP_RUN, .verbs = FOR_DISCARD | FOR_CLEAN | FOR_SESSION_LIST, .help = "all of them: every pending change, or every private home"},
 	{"yes", 'y', NULL, .id = OPTION_YES, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_SECRET_EXPORT | FOR_AGENTS, .help = "do not ask for confirmation; needed without a terminal"},
 	{"dry-run", 0, NULL, .id = OPTION_DRY_RUN, .group = GROUP_RUN, .verbs = FOR_CLEAN | FOR_AGENTS, .help = "print what would be done, and do nothing"},
 	{"mcp", 0, NULL, .id = OPTION_MCP, .group = GROUP_RUN, .verbs = FOR_AGENTS, .help = "the MCP server, also for an agent that has a hook"},
@@ -145,9 +145,16 @@ const struct option_row options[] = {
 	{"path", 0, "PATH", .id = OPTION_AUDIT_PATH, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of PATH or beneath it, and runs in it"},
 	{"host", 0, "NAME", .id = OPTION_SECRET_HOST, .group = GROUP_RUN, .verbs = FOR_AUDIT, .help = "refusals of this host and its subdomains"},
 	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
-	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL, .help = "wait for new records"},
+	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL | FOR_SESSION_ACTIVITY, .help = "wait for new records"},
 	{"tools", 0, "NAME[,NAME]", .id = OPTION_TOOLS, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "offer only these tools (default: all)"},
-	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_POLICY_IMPORT | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_AGENTS | FOR_CLEAN | FOR_SCAN, .help = "this text"},
+	{"name", 0, "NAME", .id = OPTION_SESSION_NAME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "a name for the session, besides its id"},
+	{"session-timeout", 0, "TIME", .id = OPTION_SESSION_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session after TIME: 30s, 10m, 8h, 2d"},
+	{"serial", 0, NULL, .id = OPTION_SERIAL, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "run one command at a time, in the order of the requests"},
+	{"token-file", 0, "FILE", .id = OPTION_TOKEN_FILE, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE | FOR_SESSION_EXEC, .help = "create: write the token to FILE; exec: read it (- is stdin)"},
+	{"token-lifetime", 0, "TIME", .id = OPTION_TOKEN_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "the token expires after TIME (default: 7d)"},
+	{"timeout", 't', "TIME", .id = OPTION_EXEC_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "kill the command after TIME, if the policy has no shorter one"},
+	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
+	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_SESSIONS | FOR_AUDIT | FOR_SECRETS | FOR_ALL | FOR_PLAIN | FOR_POLICY_IMPORT | FOR_STATUS | FOR_CHECK | FOR_WHY | FOR_DIFF | FOR_APPLY | FOR_DISCARD | FOR_LIST | FOR_AGENTS | FOR_CLEAN | FOR_SCAN, .help = "this text"},
 };
 /* clang-format on */
 

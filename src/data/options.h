@@ -57,7 +57,14 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
-	OPTION_TOOLS, /* --tools */
+	OPTION_TOOLS,        /* --tools */
+	OPTION_SESSION_NAME, /* from here on: of sessions */
+	OPTION_SESSION_TIME,
+	OPTION_TOKEN_FILE,
+	OPTION_TOKEN_TIME,
+	OPTION_EXEC_TIME,
+	OPTION_EXEC_DIR,
+	OPTION_SERIAL,
 	OPTION_ID_COUNT
 };
 
@@ -91,6 +98,9 @@ enum option_group {
 #define FOR_CLEAN FOR_VERB(12)
 #define FOR_SCAN FOR_VERB(13)
 #define FOR_MCP FOR_VERB(14)
+#define FOR_SESSION_CREATE FOR_VERB(15) /* a policy */
+#define FOR_SESSION_EXEC FOR_VERB(16)
+#define FOR_SESSION_LIST FOR_VERB(17)
 #define FOR_WHY FOR_VERB(18) /* as check: --write selects the question */
 #define FOR_LEARN FOR_VERB(19)
 #define FOR_SECRET_SET FOR_VERB(20) /* the verbs of the vault */
@@ -103,14 +113,19 @@ enum option_group {
 #define FOR_AUDIT_LIST FOR_VERB(27) /* the verbs with filters */
 #define FOR_AUDIT_TAIL FOR_VERB(28)
 #define FOR_AUDIT_EXPORT FOR_VERB(29)
+#define FOR_SESSION_ACTIVITY FOR_VERB(30)
 #define FOR_AGENTS FOR_VERB(31) /* agents install, uninstall */
 
 /* Verbs that plan a run, and those that also check or explain one. */
-#define FOR_ALL (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_MCP | FOR_LEARN)
+#define FOR_ALL                                                                                    \
+	(FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_MCP | FOR_LEARN |         \
+	 FOR_SESSION_CREATE)
 #define FOR_ALL_CHECK (FOR_ALL | FOR_CHECK | FOR_WHY)
 #define FOR_SECRETS                                                                                \
 	(FOR_SECRET_SET | FOR_SECRET_LIST | FOR_SECRET_RM | FOR_SECRET_IMPORT | FOR_SECRET_REKEY | \
 	 FOR_SECRET_EXPORT)
+#define FOR_SESSIONS                                                                               \
+	(FOR_SESSION_CREATE | FOR_SESSION_EXEC | FOR_SESSION_LIST | FOR_SESSION_ACTIVITY)
 #define FOR_AUDIT (FOR_AUDIT_LIST | FOR_AUDIT_TAIL | FOR_AUDIT_EXPORT)
 
 struct option_row {

@@ -57,7 +57,22 @@ struct corral_policy {
 	bool derived;                        /* the stream belongs to another policy */
 	struct passphrase_source passphrase; /* of the vault; read NULL: none */
 	const struct plant *plant;           /* of the self-test; NULL */
+	const struct corral_config *config;  /* standing files that were read before; NULL */
 };
+
+/* The system's file and the user's, in one version. */
+struct corral_config {
+	struct arena arena;
+	struct standing_file files[3];
+	size_t nfiles;
+};
+
+/* The standing files of a caller: /etc/corral/policy.toml, ~/.config, XDG_CONFIG_HOME. */
+struct standing_paths {
+	const char *machine, *user, *xdg; /* the last two may be NULL */
+};
+int prepare_standing_paths(struct arena *a, const struct host *host, struct standing_paths *ret,
+			   struct err *e);
 
 /* How a use of a policy treats its secrets: only a run reads the values. */
 enum secrets_use { SECRETS_IGNORED, SECRETS_NAMED, SECRETS_GIVEN };

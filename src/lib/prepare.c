@@ -63,6 +63,24 @@ static int own_path(struct arena *a, const char *file, const char **ret, struct 
 	return *ret == NULL ? err_memory(e, "library") : 0;
 }
 
+int prepare_standing_paths(struct arena *a, const struct host *host, struct standing_paths *ret,
+			   struct err *e) {
+	const char *config = plan_caller_variable(host, "XDG_CONFIG_HOME");
+	*ret = (struct standing_paths){.machine = SYSTEM_FILE};
+	if (host->home != NULL) {
+		ret->user = path_join(a, host->home, USER_FILE);
+		if (ret->user == NULL) {
+			return err_memory(e, "library");
+		}
+	}
+	if (config != NULL && config[0] == '/') {
+		ret->xdg = path_join(a, config, XDG_FILE);
+		bool same = ret->xdg != NULL && ret->user != NULL && streq(ret->xdg, ret->user);
+		ret->xdg = same ? NULL : ret->xdg;
+	}
+	return 0;
+}
+
 static int resolve_into(const struct corral_policy *policy, const struct host *host,
 			const struct purpose *purpose, struct arena *a, struct policy *ret,
 			struct err *e) {
@@ -84,18 +102,20 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 	if (purpose->recorded && own_path(a, policy->file, &in.extra_file, e) != 0) {
 		return -1;
 	}
+	struct standing_paths standing;
+	if (prepare_standing_paths(a, host, &standing, e) != 0) {
+		return -1;
+	}
+	in.user_file = standing.user;
+	in.xdg_file = standing.xdg;
 	if (host->home != NULL) {
 		in.home = arena_strdup(a, host->home);
-		in.user_file = path_join(a, host->home, USER_FILE);
 	}
-	const char *config = plan_caller_variable(host, "XDG_CONFIG_HOME");
-	if (config != NULL && config[0] == '/') {
-		in.xdg_file = path_join(a, config, XDG_FILE);
-		bool same = in.xdg_file != NULL && in.user_file != NULL &&
-			    streq(in.xdg_file, in.user_file);
-		in.xdg_file = same ? NULL : in.xdg_file;
+	if (policy->config != NULL) {
+		in.standing = policy->config->files;
+		in.nstanding = policy->config->nfiles;
 	}
-	if (in.cwd == NULL || (host->home != NULL && (in.home == NULL || in.user_file == NULL)) ||
+	if (in.cwd == NULL || (host->home != NULL && in.home == NULL) ||
 	    (host->state_dir != NULL && !purpose->recorded && in.trust_file == NULL)) {
 		return err_memory(e, "library");
 	}

@@ -220,6 +220,14 @@ int corral_session_alive(struct corral_session *session) {
 	return session != NULL && session_alive(&session->engine);
 }
 
+int corral_session_signal(struct corral_session *session, int signal) {
+	return session == NULL ? -1 : session_signal_all(&session->engine, signal);
+}
+
+size_t corral_session_commands(const struct corral_session *session) {
+	return session == NULL ? 0 : session_commands(&session->engine);
+}
+
 int corral_session_fd(const struct corral_session *session) {
 	return session == NULL ? -1 : session->engine.running.child.pidfd;
 }

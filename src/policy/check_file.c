@@ -31,21 +31,15 @@ int policy_unknown_profile(const struct value *v, struct err *e) {
 	return err_fix(e, "use one of %s", known);
 }
 
-static int read_alone(struct arena *a, const char *path, struct policy *layer, struct err *e) {
+static int parse_alone(struct arena *a, const struct foreign_text *text, struct policy *layer,
+		       struct err *e) {
 	struct policy floor = {0};
 	struct foreign f;
-	auto_buf text = {0};
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		return policy_file_error(e, path, errno);
-	}
-	if (policy_file_read(fd, path, true, &text, e) != 0 ||
-	    foreign_parse_all(a, &(struct foreign_text){path, text.data, text.len, NULL}, &f, e) !=
-		    0) {
+	if (foreign_parse_all(a, text, &f, e) != 0) {
 		return -1;
 	}
 	struct where w = {.a = a,
-			  .origin = {.kind = ORIGIN_FILE, .name = path},
+			  .origin = {.kind = ORIGIN_FILE, .name = text->name},
 			  .cwd = "/",
 			  .base = "/",
 			  .home = "/"};
@@ -57,6 +51,24 @@ static int read_alone(struct arena *a, const char *path, struct policy *layer, s
 		return policy_unknown_profile(profile, e);
 	}
 	return policy_check_environment(layer, e) != 0 ? -1 : policy_check_calls(layer, e);
+}
+
+static int read_alone(struct arena *a, const char *path, struct policy *layer, struct err *e) {
+	auto_buf text = {0};
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		return policy_file_error(e, path, errno);
+	}
+	if (policy_file_read(fd, path, true, &text, e) != 0) {
+		return -1;
+	}
+	return parse_alone(a, &(struct foreign_text){path, text.data, text.len, NULL}, layer, e);
+}
+
+int policy_check_text(struct arena *a, const struct standing_file *file, struct err *e) {
+	struct policy layer = {0};
+	return parse_alone(a, &(struct foreign_text){file->path, file->text, file->len, NULL},
+			   &layer, e);
 }
 
 int policy_check_file(struct arena *a, const char *path, struct err *e) {

@@ -140,6 +140,10 @@ int policy_file_read(int fd, const char *name, bool regular, struct buf *out, st
 int policy_file_error(struct err *e, const char *name, int sys);
 /* N of "fd:N"; -1 for any other text. */
 int policy_file_descriptor(const char *name);
+/* The version of a standing file that was read before; NULL: none was. */
+const struct standing_file *policy_find_standing(const struct policy_inputs *in, const char *path);
+/* The workspace cannot be used; returns -1. */
+int policy_workspace_error(struct err *e, const struct value *v, int sys);
 
 /* resolve.c: "unknown profile", with the list of all. */
 int policy_unknown_profile(const struct value *v, struct err *e);

@@ -109,6 +109,13 @@ struct policy_fs {
 	int (*find)(void *ctx, const char *path, char *ret_real, bool *ret_dir);
 };
 
+/* A standing policy file that was read before: a run then has one version of it. */
+struct standing_file {
+	const char *path;
+	const char *text; /* NULL: it did not exist */
+	size_t len;
+};
+
 struct policy_inputs {
 	const struct policy_fs *fs; /* for the paths that a policy names; policy files are opened */
 	const char *cwd;       /* absolute; the default workspace and the base of relative paths */
@@ -124,6 +131,8 @@ struct policy_inputs {
 	bool tool_call;          /* the defaults of tool calls: 120 s, 1 MiB a stream */
 	const struct setting *settings;
 	size_t nsettings;
+	const struct standing_file *standing; /* instead of the files of these paths; or NULL */
+	size_t nstanding;
 };
 
 /* The name of the project's file, directly in the workspace. */
@@ -172,6 +181,13 @@ void policy_schema(struct buf *out);
 
 /* Reads and checks one file on its own (`corral policy check FILE`). */
 int policy_check_file(struct arena *a, const char *path, struct err *e);
+
+/* The same for its text. */
+int policy_check_text(struct arena *a, const struct standing_file *file, struct err *e);
+
+/* Reads a standing file as a run would: its owner is checked.  *ret belongs to the arena. */
+int policy_read_standing(struct arena *a, const char *path, struct standing_file *ret,
+			 struct err *e);
 
 /* The same, and a line for each value that makes the boundary wider. */
 int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e);

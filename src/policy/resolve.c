@@ -24,7 +24,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -124,36 +123,44 @@ static bool is_project(enum source_id id) {
 	return id == SOURCE_PROJECT || id == SOURCE_CAMPAIGN;
 }
 
-/* Reads and parses a file; for the project's file looks the hash of the text up in the trust
- * list. */
-static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
-		       bool regular, struct err *e) {
+/* Parses a file; for the project's file looks the hash of the text up in the trust list. */
+static int source_parse(struct resolver *r, enum source_id id, const struct standing_file *text,
+			struct err *e) {
 	struct source *s = &r->sources[id];
-	auto_buf text = {0};
 	char sha256[65];
-	if (policy_file_read(fd, name, regular, &text, e) != 0) {
-		return -1;
-	}
 	/* The tree may point into the text, so the text lives as long as the tree. */
-	char *kept = arena_strndup(r->a, text.data, text.len);
+	char *kept = arena_strndup(r->a, text->text, text->len);
 	if (kept == NULL) {
 		return err_memory(e, "policy");
 	}
-	if (parse(r, id, name, kept, text.len, e) != 0) {
+	if (parse(r, id, text->path, kept, text->len, e) != 0) {
 		return -1;
 	}
-	s->name = name;
+	s->name = text->path;
 	s->trusted = true;
 	if (!is_project(id)) {
 		return 0;
 	}
-	trust_sha256_hex(text.data, text.len, sha256);
-	return find_trust(r, name, sha256, &s->trusted, e);
+	trust_sha256_hex(text->text, text->len, sha256);
+	return find_trust(r, text->path, sha256, &s->trusted, e);
+}
+
+static int source_load(struct resolver *r, enum source_id id, int fd, const char *name,
+		       bool regular, struct err *e) {
+	auto_buf text = {0};
+	if (policy_file_read(fd, name, regular, &text, e) != 0) {
+		return -1;
+	}
+	return source_parse(r, id, &(struct standing_file){name, text.data, text.len}, e);
 }
 
 static int read_standing(struct resolver *r, enum source_id id, const char *path, struct err *e) {
 	if (path == NULL) {
 		return 0;
+	}
+	const struct standing_file *before = policy_find_standing(r->in, path);
+	if (before != NULL) {
+		return before->text == NULL ? 0 : source_parse(r, id, before, e);
 	}
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
@@ -261,15 +268,6 @@ static int early_value(const struct resolver *r, enum key_id key, struct value *
 	return 0;
 }
 
-static int workspace_error(struct err *e, const struct value *v, int sys) {
-	char path[SHOWN_MAX], from[SHOWN_MAX];
-	(void)err_set(e, ERR_USAGE, "policy", "cannot use the workspace %s (%s)",
-		      value_shown(v->str, path, sizeof path),
-		      policy_origin_text(&v->origin, from, sizeof from));
-	e->sys = sys;
-	return err_fix(e, "choose an existing directory: --workspace DIR");
-}
-
 /* CORRAL_WORKSPACE replaces the working directory as the default. */
 static int default_workspace(const struct resolver *r, struct value *v, struct err *e) {
 	*v = (struct value){0};
@@ -321,10 +319,10 @@ static int settle_workspace(struct resolver *r, struct err *e) {
 	}
 	int sys = policy_path_find(r->in->fs, v.str, real, &dir);
 	if (sys != 0) {
-		return workspace_error(e, &v, sys);
+		return policy_workspace_error(e, &v, sys);
 	}
 	if (!dir) {
-		return workspace_error(e, &v, ENOTDIR);
+		return policy_workspace_error(e, &v, ENOTDIR);
 	}
 	if (any.num == 0 && policy_check_workspace(real, r->in->home, &v.origin, e) != 0) {
 		return -1;
@@ -504,7 +502,9 @@ static int read_user(struct resolver *r, struct err *e) {
 		if (files[i] == NULL) {
 			continue;
 		}
-		if (owner_check_dir(files[i], e) != 0 || owner_check(files[i], e) != 0 ||
+		bool before = policy_find_standing(r->in, files[i]) != NULL;
+		if ((!before &&
+		     (owner_check_dir(files[i], e) != 0 || owner_check(files[i], e) != 0)) ||
 		    read_standing(r, (enum source_id)(SOURCE_USER + i), files[i], e) != 0) {
 			return -1;
 		}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum frame_event {
 	FRAME_LINE,     /* *ret_line is a line, without its newline and with a NUL after it */
@@ -27,6 +28,9 @@ struct frame_reader {
 	size_t searched;        /* no newline before data[searched] */
 	bool discarding;        /* the line is too long: drop bytes up to its newline */
 	bool ended;
+	/* Instead of read(2), as for a socket with descriptors; or NULL. */
+	ssize_t (*receive)(void *arg, void *data, size_t len);
+	void *receive_arg;
 };
 
 /* The descriptor stays the caller's. */

@@ -53,6 +53,7 @@ struct session_exec {
 	int64_t kill_at;    /* the next attempt to kill the tree; -1: none */
 	int64_t give_up;    /* then the rest is left: it is in uninterruptible sleep */
 	unsigned attempts;
+	int64_t oom_kills; /* in the session before it */
 	struct journal_part part;
 	struct netlog before; /* the gate's decisions before it */
 };
@@ -91,6 +92,10 @@ void session_forget(struct session_exec *x);
 
 /* For the thread that waits: kills the tree in its next turn. */
 void session_kill_for(struct session_exec *x, enum reason why);
+
+/* Signals every process of all commands; the number of commands with processes. */
+int session_signal_all(const struct session *s, int number);
+size_t session_commands(const struct session *s);
 
 /* For poll(2): session_alive() serves its events.  Returns when it has to be called without one;
  * -1: never. */

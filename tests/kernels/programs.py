@@ -12,7 +12,7 @@ import debian
 
 TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 FAMILIES = {"amd64": "x86_64", "arm64": "aarch64"}
-LIBRARIES = ("libjansson-dev", "libyaml-dev", "libsodium-dev")
+LIBRARIES = ("libjansson-dev", "libyaml-dev", "libsodium-dev", "libsqlite3-dev")
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 

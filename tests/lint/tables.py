@@ -51,7 +51,7 @@ def options_of_manual(tree):
        append("src/data/options.c", '\t{"planted", 0, NULL, .help = "x"},\n'))
 def options_in_program(tree):
     verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
-             ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"),
+             ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"), ("session", "create"), ("session", "exec"),
              ("agents", "install"), ("mcp",))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
@@ -69,6 +69,7 @@ def options_unique(tree):
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_WHY,)', r"\1-of-why\2", text, flags=re.MULTILINE)
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_POLICY_IMPORT,)', r"\1-of-import\2", text, flags=re.MULTILINE)
     text = re.sub(r'^(\t\{"[a-z-]+)(".*\.verbs = FOR_AUDIT\w*,)', r"\1-of-audit\2", text, flags=re.MULTILINE)
+    text = re.sub(r'^(\t\{"[a-z-]+)(", )(0|\'\w\')(.*\.verbs = FOR_SESSION_EXEC,)', r"\1-of-exec\g<2>0\4", text, flags=re.MULTILINE)
     rows = re.findall(r"^\t\{(?:\"([a-z-]+)\"|NULL), (?:'(\w)'|0), .*\.help = \"([^\"]+)\"", text, re.MULTILINE)
     bad = []
     for kind, values in zip(("name", "letter", "help"), zip(*rows)):

@@ -15,6 +15,7 @@
 #include "data/sockets.h"
 #include "policy/endpoint.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 
 static int cannot_pass(const struct item *it, const char *why, const char *fix, struct err *e) {
@@ -32,7 +33,7 @@ static int check_socket(struct builder *b, const struct item *it, const char *pa
 	if (host_fs_look(b, full).kind != LOOK_SOCKET) {
 		return cannot_pass(it, "not a socket", "use --read or --write for a file", e);
 	}
-	if (plan_own_dir(b, full) != NULL) {
+	if (plan_own_dir(b, full) != NULL || fnmatch("*/corral/admin.sock", full, 0) == 0) {
 		return cannot_pass(it, "it belongs to Corral itself", "remove it", e);
 	}
 	if (view_led_astray(b, path, full)) {

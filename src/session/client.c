@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs' side of the daemon's sockets.
+ *
+ * Should:   turn an error of the daemon into the error of the verb, with its remedy.
+ * Must not: send anything to a socket of another user.
+ * Fails:    with an error; the connection is of no use then. */
+#include "session/client.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "base/unix_address.h"
+#include "rpc/message.h"
+#include "session/places.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+static int fail(struct corral_error *err, enum corral_error_kind kind, const char *message,
+		const char *remedy) {
+	*err = (struct corral_error){.kind = kind};
+	(void)snprintf(err->layer, sizeof err->layer, "daemon");
+	(void)snprintf(err->message, sizeof err->message, "%s", message);
+	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
+	return -1;
+}
+
+static int fail_sys(struct corral_error *err, const char *message, const char *remedy) {
+	int sys = errno;
+
+	(void)fail(err, CORRAL_E_SETUP, message, remedy);
+	err->sys_errno = sys;
+	return -1;
+}
+
+static int open_socket(struct client *c, const char *path, const char *remedy,
+		       struct corral_error *err) {
+	struct sockaddr_un address;
+	struct ucred peer;
+	socklen_t len = unix_address_set(&address, path, false), size = sizeof peer;
+
+	*c = (struct client){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+	if (c->fd < 0 || len == 0 || connect(c->fd, (struct sockaddr *)&address, len) != 0) {
+		(void)fail_sys(err, "cannot connect to the daemon", remedy);
+		drop_fd(&c->fd);
+		return -1;
+	}
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+	    peer.uid != geteuid()) {
+		drop_fd(&c->fd);
+		return fail(err, CORRAL_E_REFUSED, "the daemon on this socket is another user's",
+			    "check XDG_RUNTIME_DIR");
+	}
+	frame_reader_init(&c->in, c->fd, ANSWER_MAX);
+	return 0;
+}
+
+int client_open_admin(struct client *c, struct corral_error *err) {
+	struct places p;
+	struct err e = {0};
+
+	if (places_find(&p, &e) != 0) {
+		return fail(err, CORRAL_E_SETUP, e.what, e.fix);
+	}
+	return open_socket(c, p.admin, "start it: corral daemon &", err);
+}
+
+int client_open_session(struct client *c, const char *socket, const char *token,
+			struct corral_error *err) {
+	json_t *answer = NULL;
+
+	if (open_socket(c, socket, "is the session alive? corral session list", err) != 0) {
+		return -1;
+	}
+	if (token[0] == '\0') {
+		return 0;
+	}
+	struct client_call call = {.method = "session.authenticate",
+				   .params = json_pack("{s:s}", "token", token)};
+	if (client_call(c, &call, &answer, err) != 0) {
+		client_close(c);
+		return -1;
+	}
+	json_decref(answer);
+	return 0;
+}
+
+void client_close(struct client *c) {
+	frame_reader_done(&c->in);
+	drop_fd(&c->fd);
+}
+
+/* The descriptors go with the first byte. */
+static int send_line(const struct client *c, char *line, size_t len, const int *fds, size_t nfds) {
+	union {
+		char bytes[CMSG_SPACE(sizeof(int) * 3)];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec body = {line, len};
+	struct msghdr m = {.msg_iov = &body, .msg_iovlen = 1};
+
+	if (nfds > 0) {
+		m.msg_control = control.bytes;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * nfds);
+		struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int) * nfds);
+		memcpy(CMSG_DATA(h), fds, sizeof(int) * nfds);
+	}
+	ssize_t n;
+	do {
+		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -1 : fd_write_all(c->fd, line + n, len - (size_t)n);
+}
+
+static int send_request(struct client *c, const struct client_call *call,
+			struct corral_error *err) {
+	size_t len = 0;
+	json_t *request =
+		json_pack("{s:s, s:I, s:s, s:o*}", "jsonrpc", "2.0", "id", (json_int_t)++c->last_id,
+			  "method", call->method, "params", call->params);
+	auto_free char *line = request == NULL ? NULL : message_format(request, &len);
+
+	json_decref(request);
+	if (line == NULL) {
+		return fail(err, CORRAL_E_MEMORY, "out of memory", "");
+	}
+	line[len] = '\n'; /* instead of the NUL */
+	if (send_line(c, line, len + 1, call->fds, call->nfds) != 0) {
+		return fail_sys(err, "cannot send a request to the daemon", "");
+	}
+	return 0;
+}
+
+/* 1: the daemon closed the connection. */
+static int next_message(struct client *c, json_t **ret, struct corral_error *err) {
+	struct pollfd ready = {.fd = c->fd, .events = POLLIN};
+	struct message_fault why;
+	char *line = NULL;
+	size_t len = 0;
+
+	for (;;) {
+		switch (frame_next(&c->in, &line, &len)) {
+		case FRAME_LINE:
+			*ret = message_parse(line, len, &why);
+			return *ret != NULL ? 0 : fail(err, CORRAL_E_SETUP, why.text, "");
+		case FRAME_AGAIN:
+			(void)poll(&ready, 1, -1); /* after EINTR it is tried again */
+			break;
+		case FRAME_END:
+			return 1;
+		default:
+			return fail_sys(err, "cannot read the answer of the daemon", "");
+		}
+	}
+}
+
+static int fail_as_sent(const json_t *error, struct corral_error *err) {
+	const json_t *data = json_object_get(error, "data");
+	const char *layer = json_string_value(json_object_get(data, "layer"));
+	const char *text = json_string_value(json_object_get(error, "message"));
+	const char *remedy = json_string_value(json_object_get(data, "remedy"));
+	json_int_t kind = json_integer_value(json_object_get(data, "error"));
+
+	(void)fail(err,
+		   kind > CORRAL_E_NONE && kind <= CORRAL_E_FILE ? (enum corral_error_kind)kind
+								 : CORRAL_E_SETUP,
+		   text == NULL ? "the daemon sent an error without a text" : text,
+		   remedy == NULL ? "" : remedy);
+	err->sys_errno = (int)json_integer_value(json_object_get(data, "errno"));
+	if (layer != NULL && layer[0] != '\0') {
+		(void)snprintf(err->layer, sizeof err->layer, "%s", layer);
+	}
+	return -1;
+}
+
+int client_call(struct client *c, const struct client_call *call, json_t **ret,
+		struct corral_error *err) {
+	if (send_request(c, call, err) != 0) {
+		return -1;
+	}
+	for (;;) {
+		json_t *answer = NULL;
+		struct message m;
+		struct message_fault why;
+		int rc = next_message(c, &answer, err);
+		if (rc != 0) {
+			return rc < 0 ? -1
+				      : fail(err, CORRAL_E_SETUP,
+					     "the daemon closed the connection",
+					     "corral daemon status");
+		}
+		if (message_read(answer, &m, &why) != 0 || m.kind != MESSAGE_RESPONSE) {
+			json_decref(answer);
+			continue; /* a notification */
+		}
+		const json_t *error = json_object_get(answer, "error");
+		if (error != NULL) {
+			rc = fail_as_sent(error, err);
+		} else {
+			*ret = json_incref(json_object_get(answer, "result"));
+		}
+		json_decref(answer);
+		return rc;
+	}
+}
+
+int client_next(struct client *c, json_t **ret, struct corral_error *err) {
+	json_t *message = NULL;
+	int rc = next_message(c, &message, err);
+
+	if (rc != 0) {
+		return rc;
+	}
+	*ret = json_incref(json_object_get(message, "params"));
+	json_decref(message);
+	return 0;
+}

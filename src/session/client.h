@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client of the daemon, for the verbs: one connection, one request at a time. */
+#ifndef CORRAL_SESSION_CLIENT_H
+#define CORRAL_SESSION_CLIENT_H
+
+#include "corral.h"
+
+#include "rpc/frame.h"
+
+#include <jansson.h>
+
+struct client {
+	int fd;
+	struct frame_reader in;
+	json_int_t last_id;
+};
+
+/* Connects to the admin socket. */
+int client_open_admin(struct client *c, struct corral_error *err);
+
+/* Connects to the socket of a session, and sends the token unless it is "". */
+int client_open_session(struct client *c, const char *socket, const char *token,
+			struct corral_error *err);
+void client_close(struct client *c);
+
+struct client_call {
+	const char *method;
+	json_t *params; /* stolen; NULL: none */
+	const int *fds;
+	size_t nfds;
+};
+
+/* Sends a request and waits for its answer; the caller frees *ret with json_decref(). */
+int client_call(struct client *c, const struct client_call *call, json_t **ret,
+		struct corral_error *err);
+
+/* Waits for the next notification; its params belong to the caller.  1: the daemon closed. */
+int client_next(struct client *c, json_t **ret, struct corral_error *err);
+
+#endif

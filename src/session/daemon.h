@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon: one process with an event loop, and one supervisor process for each session.
+ *
+ *   corral session … ──admin.sock──┐
+ *   a client with a token ─s/ID.sock┤
+ *                                   ▼
+ *                                daemon ── SQLite
+ *                                   │ one SOCK_SEQPACKET pair each (session/wire.h)
+ *                 ┌─────────────────┼─────────────────┐
+ *             supervisor        supervisor        supervisor      a fork of the daemon; libcorral
+ *                 │
+ *               sandbox ── its commands ──s/ID.sock──► daemon     the socket is the capability
+ *
+ * Invariants of the daemon:
+ *  H1  a change of the database is on the disk before a client reads an answer about it (WAL with
+ *      synchronous=FULL): `kill -9` loses nothing that was acknowledged;
+ *  H2  a session changes its state only by a row of session/state.c, and only from the state that
+ *      the caller names: two changes at once cannot both happen;
+ *  H3  tokens are stored as hashes, and compared in constant time;
+ *  H4  the number of activities of a session, and of ended sessions, is limited: the oldest go;
+ *  H5  a session's processes end when its supervisor ends, and a supervisor ends when the daemon
+ *      does: a daemon never finds a process of an earlier one, only its rows in the database;
+ *  H6  a request is served only if the row of its method (session/request.c) names the scope of the
+ *      connection and the state of the session: a connection without a scope can only authenticate;
+ *  H7  no client can make the daemon wait, or use more than its bounds of memory, descriptors,
+ *      connections and pending calls;
+ *  H8  the admin socket serves no process of a sandbox of this daemon, also if one can reach it. */
+#ifndef CORRAL_SESSION_DAEMON_H
+#define CORRAL_SESSION_DAEMON_H
+
+#include "corral.h"
+
+#include "base/err.h"
+#include "rpc/frame.h"
+#include "session/daemon_loop.h"
+#include "session/places.h"
+#include "session/store.h"
+#include "session/wire.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Bounds of H7. */
+#define ADMIN_CONNECTIONS_MAX 512
+#define SESSION_CONNECTIONS_MAX 32 /* a session cannot take the connections of the others */
+#define SESSIONS_MAX 5000
+#define CALLS_MAX 64  /* pending, of one connection */
+#define QUEUE_MAX 512 /* messages that a supervisor has not read */
+#define LINE_MAX_BYTES ((size_t)1024 * 1024)
+#define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024)
+#define MALFORMED_MAX 8          /* then the connection is closed */
+#define SLOW_MS 20000            /* for the rest of a line, or to read an answer */
+#define FAILURES_MAX 10          /* wrong tokens of a session … */
+#define FAILURES_WINDOW_MS 60000 /* … in this time; then none is checked */
+
+/* Codes of errors, besides those of JSON-RPC. */
+enum fault_code {
+	FAULT_FAILED = -32000,
+	FAULT_FORBIDDEN = -32001,
+	FAULT_NO_SESSION = -32002,
+	FAULT_STATE = -32003,
+	FAULT_LIMIT = -32004,
+	FAULT_NO_TOKEN = -32005,
+};
+
+/* Why a request is refused. */
+struct fault {
+	int code;
+	int kind; /* enum corral_error_kind; 0: that of e */
+	struct err e;
+};
+
+int fault_set(struct fault *f, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+#define fault_set(...) err_failed(fault_set(__VA_ARGS__))
+
+/* Which requests a connection may send. */
+enum scope {
+	SCOPE_NONE = 1,    /* a session's socket, before its token */
+	SCOPE_SESSION = 2, /* a process of the session, or a client with its token */
+	SCOPE_ADMIN = 4,
+};
+
+struct daemon;
+struct live;
+
+#define CONN_FDS 6
+
+struct conn {
+	struct daemon *daemon;
+	struct watch watch;
+	struct frame_reader in;
+	struct frame_writer out;
+	int fds[CONN_FDS]; /* received, and not yet taken by a request */
+	size_t nfds;
+	enum scope scope;
+	bool inside;       /* a process of the session itself */
+	struct live *live; /* of a session's socket; NULL after the end of the session */
+	bool of_session;
+	unsigned malformed;
+	size_t calls;
+	int64_t line_since;  /* the first byte of an incomplete line; 0: none */
+	int64_t write_since; /* the queue has not moved since; 0: empty */
+	json_t *follow;      /* the id of a session.activity request that follows; or NULL */
+	char followed[SESSION_ID_LENGTH + 1];
+	int64_t follow_after;
+	bool closing; /* after the queue was written */
+	struct conn *prev, *next;
+};
+
+/* A request whose answer comes later. */
+struct call {
+	struct conn *conn; /* NULL: the client is gone */
+	json_t *id;        /* NULL: a notification */
+	uint32_t number;   /* of wire messages; 0: of the session itself */
+	bool stops;        /* waits for the end of the session */
+	struct call *next;
+};
+
+/* A message that the supervisor has no room for yet. */
+struct queued {
+	struct wire_message message;
+	struct queued *next;
+};
+
+/* A session that has not ended. */
+struct live {
+	struct daemon *daemon;
+	char id[SESSION_ID_LENGTH + 1];
+	char socket[PATH_MAX];
+	enum session_state state;
+	pid_t supervisor;
+	struct watch channel, ended, listener;
+	int64_t deadline;                  /* of the session, since 1970; 0: none */
+	int64_t kill_at;                   /* while stopping, CLOCK_MONOTONIC; 0: not stopping */
+	char reason[360];                  /* why it stops */
+	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
+	struct call *calls;
+	struct queued *queue; /* for the supervisor, the first one first */
+	size_t nqueued;
+	uint32_t last_call;
+	size_t connections;
+	unsigned failures;
+	int64_t failures_since;
+	struct live *next;
+};
+
+struct counters {
+	uint64_t created, failed, stopped, execs, exec_errors, requests, refused, malformed,
+		connections, connections_refused, token_failures, reloads, reload_failures;
+};
+
+struct daemon {
+	struct daemon_loop loop;
+	struct places places;
+	struct store *store;
+	struct watch admin, signals;
+	int spare; /* a descriptor that is closed to refuse a client when there are no others */
+	struct conn *conns;
+	size_t nadmin;
+	struct live *lives;
+	size_t nlives;
+	struct counters counters;
+	int64_t started;
+	bool stopping, activated;
+	struct corral_config *config; /* the policy files in force */
+	char reload_error[512];       /* of the last reload; "" */
+	int64_t reloaded;
+};
+
+/* ---- conn.c ---- */
+void conn_accept(struct daemon *d, int listener, struct live *live);
+void conn_close(struct conn *c);
+/* Queues a line; steals the reference.  A client that does not read is disconnected. */
+void conn_send(struct conn *c, json_t *message);
+void conn_send_error(struct conn *c, const json_t *id, const struct fault *f);
+/* Closes connections that are too slow; returns the next deadline, CLOCK_MONOTONIC, or 0. */
+int64_t conns_check(struct daemon *d, int64_t now);
+/* Sends new activities to the clients that follow the session. */
+void conns_follow(struct daemon *d, const char *session);
+
+/* ---- request.c ---- */
+struct request {
+	struct conn *conn;
+	const json_t *id;
+	json_t *params;    /* an object, never NULL */
+	struct live *live; /* of a method about one session that has not ended; or NULL */
+	char session[SESSION_ID_LENGTH + 1];
+	bool deferred; /* the answer comes later */
+};
+
+/* Each returns 0 with *ret, or -1 with *f. */
+typedef int request_fn(struct request *r, json_t **ret, struct fault *f);
+
+/* Answers one line. */
+void request_line(struct conn *c, const char *line, size_t len);
+
+/* Checks and unpacks params: json_unpack() with unknown keys refused. */
+int request_unpack(const struct request *r, struct fault *f, const char *format, ...);
+
+/* ---- methods.c ---- */
+request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
+	method_create, method_list, method_show, method_stop, method_exec, method_activity,
+	method_report, method_token, method_revoke, method_authenticate;
+
+/* ---- live.c ---- */
+struct live *live_find(struct daemon *d, const char *id);
+/* Starts the supervisor of a session that is in the database; spec is the request. */
+int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,
+	       struct live **ret, struct err *e);
+/* Begins to end a session; a second call does nothing. */
+void live_stop(struct live *l, const char *reason);
+void live_stop_all(struct daemon *d, const char *reason);
+/* Enforces time-outs; returns the next deadline, CLOCK_MONOTONIC, or 0. */
+int64_t lives_check(struct daemon *d, int64_t now);
+struct call *live_call(struct live *l, const struct request *r);
+void live_drop_call(struct live *l, const struct call *call);
+/* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
+int live_send(struct live *l, struct wire_message *m);
+/* A client is gone: its commands are killed. */
+void live_forget(struct daemon *d, const struct conn *c);
+
+/* ---- supervisor.c ---- */
+/* The process of one session.  Never returns. */
+struct supervised {
+	const char *id, *socket;
+	const struct corral_config *config;
+	const json_t *spec;
+	int channel;
+};
+_Noreturn void supervisor_main(const struct supervised *with);
+
+/* ---- metrics.c ---- */
+char *metrics_text(const struct daemon *d);
+
+/* Milliseconds since 1970. */
+int64_t daemon_now(void);
+void daemon_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void daemon_activity(struct daemon *d, const char *session, const char *kind, const char *text);
+int daemon_reload(struct daemon *d);
+
+#endif

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that have not ended, seen from the daemon: supervisor, socket, pending calls.
+ *
+ * Should:   record a change of state in the database before a client gets an answer about it (H1).
+ * Must not: wait for a supervisor; let one session's end touch another.
+ * Fails:    closed: a supervisor that dies, or sends nonsense, ends its session (H5). */
+#include "session/daemon.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/signal_mask.h"
+#include "base/str.h"
+#include "base/unix_address.h"
+#include "rpc/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* The supervisor gives commands two seconds between SIGTERM and SIGKILL; after this time the
+ * daemon kills the supervisor itself. */
+#define STOP_MS 10000
+#define SOCKET_QUEUE 64
+
+struct live *live_find(struct daemon *d, const char *id) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		if (streq(l->id, id)) {
+			return l;
+		}
+	}
+	return NULL;
+}
+
+/* Records a change; the state in memory follows the database. */
+static void change_state(struct live *l, enum session_event event, const char *reason,
+			 const char *level) {
+	struct err e = {0};
+	struct state_change c = {.id = l->id,
+				 .from = l->state,
+				 .event = event,
+				 .reason = reason,
+				 .level = level,
+				 .now = daemon_now()};
+
+	if (store_change_state(l->daemon->store, &c, &l->state, &e) != 0) {
+		daemon_log("%s: cannot record a change of state: %s", l->id, e.what);
+		(void)state_next(l->state, event,
+				 &l->state); /* the processes decide, not the disk */
+	}
+}
+
+/* ---- messages for the supervisor ---- */
+
+static void pop_message(struct live *l) {
+	struct queued *first = l->queue;
+
+	l->queue = first->next;
+	l->nqueued--;
+	session_wire_done(&first->message);
+	free(first);
+}
+
+static void watch_channel(struct live *l) {
+	struct err e = {0};
+	uint32_t events = EPOLLIN | (l->queue != NULL ? EPOLLOUT : 0U);
+
+	if (l->channel.fd >= 0 &&
+	    daemon_loop_watch(&l->daemon->loop, &l->channel, events, &e) != 0) {
+		(void)kill(l->supervisor, SIGKILL); /* out of memory: the pidfd reports the end */
+	}
+}
+
+static void flush_messages(struct live *l) {
+	while (l->queue != NULL) {
+		int rc = session_wire_send(l->channel.fd, &l->queue->message);
+		if (rc == -EAGAIN) {
+			break;
+		}
+		pop_message(l); /* if it is gone, the end of the session answers the call */
+	}
+	watch_channel(l);
+}
+
+int live_send(struct live *l, struct wire_message *m) {
+	int rc = l->channel.fd < 0  ? -EPIPE
+		 : l->queue != NULL ? -EAGAIN
+				    : session_wire_send(l->channel.fd, m);
+	if (rc == -EAGAIN && l->nqueued < QUEUE_MAX) {
+		struct queued *q = calloc(1, sizeof *q), **last = &l->queue;
+		if (q == NULL) {
+			rc = -ENOMEM;
+		} else {
+			while (*last != NULL) {
+				last = &(*last)->next;
+			}
+			q->message = *m;
+			*m = (struct wire_message){0};
+			*last = q;
+			l->nqueued++;
+			rc = 0;
+			watch_channel(l);
+		}
+	}
+	session_wire_done(m);
+	return rc;
+}
+
+/* ---- calls ---- */
+
+struct call *live_call(struct live *l, const struct request *r) {
+	struct call *call = calloc(1, sizeof *call);
+
+	if (call == NULL) {
+		return NULL;
+	}
+	call->conn = r->conn;
+	call->id = r->id == NULL ? NULL : json_deep_copy(r->id);
+	call->next = l->calls;
+	l->calls = call;
+	r->conn->calls++;
+	return call;
+}
+
+void live_drop_call(struct live *l, const struct call *call) {
+	for (struct call **at = &l->calls; *at != NULL; at = &(*at)->next) {
+		if (*at == call) {
+			struct call *gone = *at;
+			*at = gone->next;
+			if (gone->conn != NULL) {
+				gone->conn->calls--;
+			}
+			json_decref(gone->id);
+			free(gone);
+			return;
+		}
+	}
+}
+
+static struct call *find_call(struct live *l, uint32_t number) {
+	for (struct call *call = l->calls; call != NULL; call = call->next) {
+		if (call->number == number) {
+			return call;
+		}
+	}
+	return NULL;
+}
+
+/* Each answers and frees the call; result is stolen. */
+static void answer_call(struct live *l, struct call *call, json_t *result) {
+	struct conn *conn = call->conn;
+
+	if (conn != NULL && call->id != NULL) {
+		conn_send(conn, message_result(call->id, result));
+	} else {
+		json_decref(result);
+	}
+	live_drop_call(l, call);
+}
+
+static void refuse_call(struct live *l, struct call *call, const struct fault *f) {
+	if (call->conn != NULL && call->id != NULL) {
+		conn_send_error(call->conn, call->id, f);
+	}
+	live_drop_call(l, call);
+}
+
+void live_forget(struct daemon *d, const struct conn *c) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		for (struct call *call = l->calls; call != NULL; call = call->next) {
+			if (call->conn != c) {
+				continue;
+			}
+			struct wire_message m = {.kind = WIRE_CANCEL, .call = call->number};
+			call->conn = NULL;
+			if (call->number != 0) {
+				/* If it cannot be sent the supervisor hangs: it is killed at the
+				 * end of the session. */
+				(void)live_send(l, &m);
+			}
+		}
+	}
+}
+
+/* ---- the end ---- */
+
+static void close_watch(struct live *l, struct watch *w) {
+	struct err e = {0};
+
+	if (w->fd >= 0) {
+		(void)daemon_loop_watch(&l->daemon->loop, w, 0,
+					&e); /* close() removes it as well */
+		drop_fd(&w->fd);
+	}
+}
+
+static void detach_connections(struct live *l) {
+	for (struct conn *c = l->daemon->conns; c != NULL; c = c->next) {
+		if (c->live == l) {
+			c->live = NULL;
+			c->closing = true;
+		}
+	}
+}
+
+static void live_free(struct live *l) {
+	struct daemon *d = l->daemon;
+
+	for (struct live **at = &d->lives; *at != NULL; at = &(*at)->next) {
+		if (*at == l) {
+			*at = l->next;
+			d->nlives--;
+			break;
+		}
+	}
+	close_watch(l, &l->channel);
+	close_watch(l, &l->ended);
+	close_watch(l, &l->listener);
+	if (l->socket[0] != '\0') {
+		(void)unlink(l->socket); /* places_sweep() removes what stays */
+	}
+	while (l->calls != NULL) {
+		live_drop_call(l, l->calls);
+	}
+	while (l->queue != NULL) {
+		pop_message(l);
+	}
+	sodium_memzero(l->token, sizeof l->token);
+	free(l);
+}
+
+/* The supervisor has exited: answers every call, records the state, and frees the session. */
+static void end_session(struct live *l, const char *why) {
+	struct daemon *d = l->daemon;
+	bool stopped = l->state == SESSION_STOPPING;
+	struct fault f = {.code = FAULT_STATE};
+
+	if (!state_is_final(l->state)) { /* else the supervisor reported why it could not start */
+		change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why, "");
+	}
+	d->counters.stopped += stopped;
+	d->counters.failed += !stopped;
+	daemon_activity(d, l->id, "state", state_name(l->state));
+	(void)fault_set(&f, FAULT_STATE, "the session has ended: %s", stopped ? l->reason : why);
+	while (l->calls != NULL) {
+		struct call *call = l->calls;
+		if (call->stops) {
+			answer_call(l, call,
+				    json_pack("{s:s, s:s}", "id", l->id, "state",
+					      state_name(l->state)));
+		} else {
+			refuse_call(l, call, &f);
+		}
+	}
+	if (!stopped) {
+		daemon_log("%s: %s", l->id, why);
+	}
+	detach_connections(l);
+	live_free(l);
+}
+
+static void supervisor_ended(struct watch *w, uint32_t events) {
+	struct live *l = w->owner;
+	siginfo_t info = {0};
+	char why[400];
+
+	(void)events;
+	(void)waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED); /* the pidfd is readable: it has */
+	if (info.si_code == CLD_EXITED) {
+		(void)snprintf(why, sizeof why, "%s",
+			       l->reason[0] != '\0' ? l->reason : "its sandbox ended");
+	} else {
+		(void)snprintf(why, sizeof why, "its supervisor was killed by signal %d",
+			       info.si_status);
+	}
+	end_session(l, why);
+}
+
+/* ---- messages of the supervisor ---- */
+
+static void failed_to_start(struct live *l, const struct wire_message *m) {
+	struct fault f = {.code = FAULT_FAILED};
+	json_t *error = json_loads(m->text, 0, NULL);
+	const char *what = json_string_value(json_object_get(error, "message"));
+	const char *fix = json_string_value(json_object_get(error, "remedy"));
+	const char *layer = json_string_value(json_object_get(error, "layer"));
+	struct call *call = find_call(l, 0);
+
+	f.kind = (int)json_integer_value(json_object_get(error, "kind"));
+	f.e.sys = (int)json_integer_value(json_object_get(error, "errno"));
+	(void)snprintf(f.e.where, sizeof f.e.where, "%s", layer == NULL ? "session" : layer);
+	(void)snprintf(f.e.what, sizeof f.e.what, "%s", what == NULL ? "unknown error" : what);
+	(void)snprintf(f.e.fix, sizeof f.e.fix, "%s", fix == NULL ? "" : fix);
+	(void)snprintf(l->reason, sizeof l->reason, "%s", f.e.what);
+	if (call != NULL && !call->stops) {
+		/* H1: the state is recorded before the client reads the error. */
+		change_state(l, EVENT_BROKE, l->reason, "");
+		refuse_call(l, call, &f);
+	}
+	json_decref(error);
+}
+
+static void became_ready(struct live *l, const struct wire_message *m) {
+	json_t *info = json_loads(m->text, 0, NULL);
+	const char *level = json_string_value(json_object_get(info, "level"));
+	struct call *call = find_call(l, 0);
+
+	if (l->state == SESSION_STARTING) {
+		change_state(l, EVENT_READY, "", level == NULL ? "" : level);
+		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
+	}
+	if (call != NULL && !call->stops) {
+		answer_call(l, call,
+			    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", l->id, "state",
+				      state_name(l->state), "level", level == NULL ? "" : level,
+				      "socket", l->socket, "token", l->token));
+	}
+	sodium_memzero(l->token, sizeof l->token);
+	json_decref(info);
+}
+
+static void exec_ended(struct live *l, const struct wire_message *m) {
+	struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
+	json_t *text = json_loads(m->text, 0, NULL);
+	struct fault f = {.code = FAULT_FAILED};
+
+	if (call == NULL || text == NULL) {
+		json_decref(text);
+		return;
+	}
+	if (m->kind == WIRE_RESULT) {
+		answer_call(l, call, text);
+		return;
+	}
+	const char *what = json_string_value(json_object_get(text, "message"));
+	const char *fix = json_string_value(json_object_get(text, "remedy"));
+	(void)fault_set(&f, FAULT_FAILED, "%s", what == NULL ? "unknown error" : what);
+	f.kind = (int)json_integer_value(json_object_get(text, "kind"));
+	const char *layer = json_string_value(json_object_get(text, "layer"));
+	(void)snprintf(f.e.where, sizeof f.e.where, "%s", layer == NULL ? "session" : layer);
+	f.e.sys = (int)json_integer_value(json_object_get(text, "errno"));
+	(void)snprintf(f.e.fix, sizeof f.e.fix, "%s", fix == NULL ? "" : fix);
+	l->daemon->counters.exec_errors++;
+	refuse_call(l, call, &f);
+	json_decref(text);
+}
+
+static void channel_ready(struct watch *w, uint32_t events) {
+	struct live *l = w->owner;
+	struct wire_message m = {0};
+
+	if ((events & EPOLLOUT) != 0) {
+		flush_messages(l);
+	}
+	int rc = session_wire_receive(w->fd, &m);
+	if (rc == -EAGAIN) {
+		return;
+	}
+	if (rc != 0) {
+		/* It exits, or has to: the pidfd reports the end. */
+		(void)kill(l->supervisor, SIGKILL);
+		close_watch(l, w);
+		return;
+	}
+	switch (m.kind) {
+	case WIRE_READY:
+		became_ready(l, &m);
+		break;
+	case WIRE_FAILED:
+		failed_to_start(l, &m);
+		break;
+	case WIRE_RESULT:
+	case WIRE_ERROR:
+		exec_ended(l, &m);
+		break;
+	default:
+		break;
+	}
+	session_wire_done(&m);
+}
+
+/* ---- start ---- */
+
+static void listener_ready(struct watch *w, uint32_t events) {
+	struct live *l = w->owner;
+
+	(void)events;
+	conn_accept(l->daemon, w->fd, l);
+}
+
+/* The directory is private, so the umask cannot let another user connect before the chmod. */
+static int open_socket(struct live *l, struct err *e) {
+	struct sockaddr_un address;
+	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (places_session_socket(&l->daemon->places, l->id, l->socket) != 0) {
+		return err_set(e, ERR_SETUP, "session", "the name of the socket is too long");
+	}
+	socklen_t len = unix_address_set(&address, l->socket, false);
+	if (fd < 0 || len == 0 || bind(fd, (struct sockaddr *)&address, len) != 0) {
+		return err_sys_at(e, "session", "cannot create the socket", l->socket);
+	}
+	if (chmod(l->socket, 0600) != 0 || listen(fd, SOCKET_QUEUE) != 0) {
+		return err_sys_at(e, "session", "cannot listen on the socket", l->socket);
+	}
+	l->listener = (struct watch){.fd = take_fd(&fd), .ready = listener_ready, .owner = l};
+	return daemon_loop_watch(&l->daemon->loop, &l->listener, EPOLLIN, e);
+}
+
+static _Noreturn void become_supervisor(const struct live *l, int channel, const json_t *spec) {
+	const struct supervised s = {.id = l->id,
+				     .socket = l->socket,
+				     .config = l->daemon->config,
+				     .spec = spec,
+				     .channel = channel};
+	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel};
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup3(null, STDIN_FILENO, O_CLOEXEC) < 0 ||
+	    dup3(null, STDOUT_FILENO, O_CLOEXEC) < 0) {
+		_exit(1);
+	}
+	/* Locks, database, listeners and clients stay the daemon's alone. */
+	fd_close_all_but(kept, ARRAY_LEN(kept));
+	(void)sigemptyset(&none);
+	signal_mask(SIG_SETMASK, &none, NULL);
+	(void)setpgid(0, 0); /* ^C at the daemon's terminal is the daemon's */
+	supervisor_main(&s);
+}
+
+static int fork_supervisor(struct live *l, const json_t *spec, struct err *e) {
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+		return err_sys(e, "session", "cannot create a socket pair");
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		become_supervisor(l, pair[1], spec);
+	}
+	drop_fd(&pair[1]);
+	l->channel = (struct watch){.fd = pair[0], .ready = channel_ready, .owner = l};
+	if (pid < 0) {
+		return err_sys(e, "session", "cannot create a process");
+	}
+	l->supervisor = pid;
+	l->ended = (struct watch){
+		.fd = (int)syscall(SYS_pidfd_open, pid, 0), .ready = supervisor_ended, .owner = l};
+	if (l->ended.fd < 0 || daemon_loop_watch(&l->daemon->loop, &l->channel, EPOLLIN, e) != 0 ||
+	    daemon_loop_watch(&l->daemon->loop, &l->ended, EPOLLIN, e) != 0) {
+		(void)err_sys(e, "session", "cannot watch the supervisor");
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0); /* it was killed */
+		return -1;
+	}
+	return 0;
+}
+
+int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,
+	       struct live **ret, struct err *e) {
+	struct live *l = calloc(1, sizeof *l);
+
+	if (l == NULL) {
+		return err_memory(e, "session");
+	}
+	*l = (struct live){.daemon = d,
+			   .state = SESSION_CREATED,
+			   .channel = {.fd = -1},
+			   .ended = {.fd = -1},
+			   .listener = {.fd = -1},
+			   .next = d->lives};
+	memcpy(l->id, row->id, sizeof l->id);
+	(void)snprintf(l->token, sizeof l->token, "%s", token);
+	if (row->deadline != 0) {
+		l->deadline = clock_ms() + (row->deadline - row->created);
+	}
+	d->lives = l;
+	d->nlives++;
+	change_state(l, EVENT_START, "", "");
+	if (open_socket(l, e) != 0 || fork_supervisor(l, spec, e) != 0) {
+		change_state(l, EVENT_BROKE, e->what, "");
+		live_free(l);
+		return -1;
+	}
+	d->counters.created++;
+	*ret = l;
+	return 0;
+}
+
+/* ---- stop ---- */
+
+void live_stop(struct live *l, const char *reason) {
+	struct wire_message m = {.kind = WIRE_STOP};
+
+	if (l->state != SESSION_STARTING && l->state != SESSION_RUNNING) {
+		return;
+	}
+	(void)snprintf(l->reason, sizeof l->reason, "%s", reason);
+	change_state(l, EVENT_STOP, reason, "");
+	l->kill_at = clock_ms() + STOP_MS;
+	if (live_send(l, &m) != 0) {
+		(void)kill(l->supervisor, SIGKILL); /* it does not read */
+	}
+}
+
+void live_stop_all(struct daemon *d, const char *reason) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		live_stop(l, reason);
+	}
+}
+
+int64_t lives_check(struct daemon *d, int64_t now) {
+	int64_t next = 0;
+
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		if (l->deadline != 0 && l->kill_at == 0 && now >= l->deadline) {
+			live_stop(l, "the time-out of the session");
+		}
+		if (l->kill_at != 0 && now >= l->kill_at) {
+			(void)kill(l->supervisor, SIGKILL);
+			l->kill_at = now + STOP_MS; /* the pidfd reports the end */
+		}
+		int64_t at = l->kill_at != 0 ? l->kill_at : l->deadline;
+		if (at != 0 && (next == 0 || at < next)) {
+			next = at;
+		}
+	}
+	return next;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests that start something: session.create and session.exec.
+ *
+ * Should:   record a session before its first process exists; accept no descriptor from a
+ *           sandbox but pipes.
+ * Must not: store settings or variables, which may hold secrets (session/store.h).
+ * Fails:    with a fault; a session that cannot start is FAILED in the database. */
+#include "session/daemon.h"
+
+#include "base/auto.h"
+#include "base/errno_name.h"
+#include "base/str.h"
+#include "rpc/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* A token that is never shown again is not valid forever. */
+#define TOKEN_LIFETIME_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
+
+struct create {
+	const char *name, *cwd, *file;
+	json_t *settings, *environment;
+	int serial, no_config;
+	json_int_t timeout, token;
+};
+
+/* The value of a setting; "" if none has this key. */
+static const char *setting(const struct create *c, const char *key) {
+	const char *value = "";
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(c->settings, i, row) {
+		if (streq(json_string_value(json_array_get(row, 0)), key)) {
+			value = json_string_value(json_array_get(row, 1));
+		}
+	}
+	return value;
+}
+
+/* Pairs of texts, or with the origin triples. */
+static int check_settings(const json_t *settings, struct fault *f) {
+	size_t i, j;
+	json_t *row, *text;
+
+	json_array_foreach(settings, i, row) {
+		bool good = json_array_size(row) == 2 || json_array_size(row) == 3;
+		json_array_foreach(row, j, text) {
+			good = good && json_is_string(text) &&
+			       strlen(json_string_value(text)) == json_string_length(text);
+		}
+		if (!good) {
+			return fault_set(f, MESSAGE_INVALID_PARAMS,
+					 "params: \"settings\" has to be a list of [key, value]");
+		}
+	}
+	return 0;
+}
+
+static int check_environment(json_t *environment, struct fault *f) {
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(environment, name, value) {
+		if (name[0] == '\0' || strchr(name, '=') != NULL || !json_is_string(value) ||
+		    strlen(json_string_value(value)) != json_string_length(value)) {
+			return fault_set(f, MESSAGE_INVALID_PARAMS,
+					 "params: \"environment\" has to map names to texts");
+		}
+	}
+	return 0;
+}
+
+static int check_create(const struct create *c, struct fault *f) {
+	if (c->name[0] != '\0' && !session_name_is_valid(c->name)) {
+		(void)fault_set(f, MESSAGE_INVALID_PARAMS,
+				"the name of a session has at most %d letters, digits, \".\", "
+				"\"_\", \"-\", and does not begin with sess_",
+				SESSION_NAME_MAX);
+		return err_fix(&f->e, "example: --name build-1");
+	}
+	if (c->cwd[0] != '/') {
+		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");
+	}
+	if (c->timeout < 0 || c->timeout > DURATION_MAX_MS || c->token < 0 ||
+	    c->token > DURATION_MAX_MS) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "params: a time is negative, or longer than a year");
+	}
+	return check_settings(c->settings, f) != 0 ? -1 : check_environment(c->environment, f);
+}
+
+static int read_create(struct request *r, struct create *c, struct fault *f) {
+	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
+	if (request_unpack(r, f, "{s?s, s:s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name", &c->name,
+			   "cwd", &c->cwd, "file", &c->file, "settings", &c->settings,
+			   "environment", &c->environment, "serial", &c->serial, "no_config",
+			   &c->no_config, "timeout_ms", &c->timeout, "token_lifetime_ms",
+			   &c->token) != 0) {
+		return -1;
+	}
+	if ((c->settings != NULL && !json_is_array(c->settings)) ||
+	    (c->environment != NULL && !json_is_object(c->environment))) {
+		return fault_set(
+			f, MESSAGE_INVALID_PARAMS,
+			"params: \"settings\" is not a list, or \"environment\" no object");
+	}
+	return check_create(c, f);
+}
+
+static struct session_row create_row(const struct create *c, int64_t now, char *workspace,
+				     size_t cap) {
+	const char *named = setting(c, "workspace");
+	struct session_row row = {.name = c->name,
+				  .profile = setting(c, "profile"),
+				  .agent = setting(c, "env.agent"),
+				  .provider = setting(c, "providers"),
+				  .level = "",
+				  .reason = "",
+				  .serial = c->serial != 0,
+				  .created = now,
+				  .deadline = c->timeout == 0 ? 0 : now + c->timeout};
+
+	(void)snprintf(workspace, cap, "%s%s%s", named[0] == '/' ? "" : c->cwd,
+		       named[0] == '/' || named[0] == '\0' ? "" : "/", named);
+	row.workspace = workspace;
+	session_id_make(now, row.id);
+	return row;
+}
+
+int method_create(struct request *r, json_t **ret, struct fault *f) {
+	struct daemon *d = r->conn->daemon;
+	struct create c;
+	char token[TOKEN_TEXT_LENGTH + 1], workspace[PATH_MAX * 2 + 2];
+	struct token_hash hash;
+	struct live *live = NULL;
+	int64_t now = daemon_now();
+
+	(void)ret;
+	if (read_create(r, &c, f) != 0) {
+		return -1;
+	}
+	if (d->stopping || d->nlives >= SESSIONS_MAX) {
+		return fault_set(f, FAULT_LIMIT,
+				 d->stopping ? "the daemon ends" : "there are %d sessions already",
+				 SESSIONS_MAX);
+	}
+	struct session_row row = create_row(&c, now, workspace, sizeof workspace);
+	token_make(token, &hash);
+	if (store_add_session(d->store, &row, &hash, c.token == 0 ? 0 : now + c.token, &f->e) !=
+		    0 ||
+	    live_start(d, &row, token, r->params, &live, &f->e) != 0) {
+		return -1;
+	}
+	if (live_call(live, r) == NULL) {
+		live_stop(live, "out of memory");
+		return fault_set(f, FAULT_FAILED, "out of memory");
+	}
+	r->deferred = true;
+	return 0;
+}
+
+/* ---- exec ---- */
+
+/* The supervisor relays the bytes with its own rights, and some files of /proc and /sys check the
+ * rights of the writer: of a process of the sandbox only pipes are accepted. */
+static int check_stream(const struct conn *c, int fd, int number, struct fault *f) {
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+	bool open = fstat(fd, &st) == 0 && flags >= 0 && (flags & O_PATH) == 0;
+
+	if (open && (!c->inside || S_ISFIFO(st.st_mode) ||
+		     (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))) {
+		return 0;
+	}
+	(void)fault_set(f, MESSAGE_INVALID_PARAMS, "descriptor %d cannot be relayed%s", number,
+			open ? ": it is not a pipe or /dev/null" : "");
+	return err_fix(&f->e, "pass a pipe, and relay its bytes");
+}
+
+/* Moves the descriptors of the request to the message. */
+static int take_streams(struct conn *c, struct wire_message *m, struct fault *f) {
+	if (c->nfds < WIRE_FDS) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "streams is \"pass\", but %zu of 3 descriptors arrived", c->nfds);
+	}
+	memcpy(m->fds, c->fds, sizeof m->fds);
+	m->nfds = WIRE_FDS;
+	c->nfds -= WIRE_FDS;
+	memmove(c->fds, c->fds + WIRE_FDS, c->nfds * sizeof *c->fds);
+	for (int i = 0; i < WIRE_FDS; i++) {
+		if (check_stream(c, m->fds[i], i, f) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_argv(const json_t *argv, struct fault *f) {
+	size_t i;
+	json_t *word;
+	bool good = json_array_size(argv) > 0;
+
+	json_array_foreach(argv, i, word) {
+		good = good && json_is_string(word) &&
+		       strlen(json_string_value(word)) == json_string_length(word);
+	}
+	return good ? 0
+		    : fault_set(f, MESSAGE_INVALID_PARAMS,
+				"params: \"argv\" has to be a list of texts, not empty");
+}
+
+static int send_exec(struct request *r, struct wire_message *m, struct fault *f) {
+	struct call *call = r->conn->calls >= CALLS_MAX ? NULL : live_call(r->live, r);
+
+	if (call == NULL) {
+		return fault_set(f, FAULT_LIMIT, "this connection has %d pending commands already",
+				 CALLS_MAX);
+	}
+	call->number = ++r->live->last_call;
+	call->number += call->number == 0; /* after 2^32 commands */
+	r->live->last_call = call->number;
+	m->call = call->number;
+	int rc = live_send(r->live, m);
+	if (rc != 0) {
+		live_drop_call(r->live, call);
+		return fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
+	}
+	r->conn->daemon->counters.execs++;
+	r->deferred = true;
+	return 0;
+}
+
+int method_exec(struct request *r, json_t **ret, struct fault *f) {
+	json_t *argv = NULL, *environment = NULL;
+	const char *streams = "capture", *cwd = NULL;
+	json_int_t timeout = 0;
+	struct wire_message m = {.kind = WIRE_EXEC};
+
+	(void)ret;
+	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I}", "argv", &argv, "streams", &streams,
+			   "cwd", &cwd, "environment", &environment, "timeout_ms", &timeout) != 0 ||
+	    check_argv(argv, f) != 0) {
+		return -1;
+	}
+	if (timeout < 0 || timeout > DURATION_MAX_MS) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: timeout_ms is out of range");
+	}
+	if (!streq(streams, "capture") && !streq(streams, "pass")) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "params: \"streams\" is \"capture\" or \"pass\"");
+	}
+	if (environment != NULL &&
+	    (!json_is_object(environment) || check_environment(environment, f) != 0)) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "params: \"environment\" has to map names to texts");
+	}
+	int rc = streq(streams, "pass") ? take_streams(r->conn, &m, f) : 0;
+	if (rc == 0) {
+		m.text = json_dumps(r->params, JSON_COMPACT);
+		m.len = m.text == NULL ? 0 : strlen(m.text);
+		rc = m.text == NULL ? fault_set(f, FAULT_FAILED, "out of memory")
+				    : send_exec(r, &m, f);
+	}
+	session_wire_done(&m);
+	return rc;
+}

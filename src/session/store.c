@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions, tokens and activity in SQLite.
+ *
+ * Should:   commit before it returns (H1); make several changes in one transaction.
+ * Must not: be used by two processes: the daemon's lock (session/places.c) prevents it.
+ * Fails:    closed: after an error nothing of the call is in the database. */
+#include "session/store.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "session/store_sql.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct store {
+	sqlite3 *db;
+};
+
+/* Each brings the schema from its index to the next user_version.  A released row never changes. */
+static const char *const migrations[] = {
+	"CREATE TABLE sessions ("
+	" id TEXT PRIMARY KEY, name TEXT NOT NULL, workspace TEXT NOT NULL, profile TEXT NOT NULL,"
+	" agent TEXT NOT NULL, provider TEXT NOT NULL, level TEXT NOT NULL, reason TEXT NOT NULL,"
+	" state TEXT NOT NULL, serial INTEGER NOT NULL, created INTEGER NOT NULL,"
+	" started INTEGER NOT NULL, ended INTEGER NOT NULL, deadline INTEGER NOT NULL"
+	") WITHOUT ROWID;"
+	"CREATE INDEX sessions_by_name ON sessions (name) WHERE name <> '';"
+	"CREATE TABLE tokens ("
+	" hash BLOB PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
+	" expires INTEGER NOT NULL, revoked INTEGER NOT NULL"
+	") WITHOUT ROWID;"
+	"CREATE INDEX tokens_by_session ON tokens (session);"
+	"CREATE TABLE activity ("
+	" seq INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
+	" time INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL"
+	");"
+	"CREATE INDEX activity_by_session ON activity (session, seq);",
+};
+
+static int read_version(struct store *s, int *ret, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e, "PRAGMA user_version", "") != 0 ||
+	    store_sql_step(s->db, st, e) < 0) {
+		return -1;
+	}
+	*ret = sqlite3_column_int(st, 0);
+	return 0;
+}
+
+static int migrate_once(struct store *s, size_t from, struct err *e) {
+	char version[48];
+
+	(void)snprintf(version, sizeof version, "PRAGMA user_version = %zu", from + 1);
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+		return -1;
+	}
+	if (store_sql_exec(s->db, migrations[from], e) != 0 ||
+	    store_sql_exec(s->db, version, e) != 0 || store_sql_exec(s->db, "COMMIT", e) != 0) {
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL,
+				   NULL); /* the first error counts */
+		return -1;
+	}
+	return 0;
+}
+
+static int migrate(struct store *s, struct err *e) {
+	int version = 0;
+
+	if (read_version(s, &version, e) != 0) {
+		return -1;
+	}
+	if (version < 0 || (size_t)version > ARRAY_LEN(migrations)) {
+		(void)err_set(e, ERR_SETUP, "database",
+			      "the database has version %d; this Corral knows versions up to %zu",
+			      version, ARRAY_LEN(migrations));
+		return err_fix(e, "install the newer Corral again, or move the database away");
+	}
+	for (size_t i = (size_t)version; i < ARRAY_LEN(migrations); i++) {
+		if (migrate_once(s, i, e) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The file is created here, because SQLite would use the umask.  A symlink is refused. */
+static int create_file(const char *path, struct err *e) {
+	auto_fd fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		return err_sys_at(e, "database", "cannot open the database", path);
+	}
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+		(void)err_set(e, ERR_SETUP, "database",
+			      "%s is not a private file of this user (mode 0600)", path);
+		return err_fix(e, "chmod 600 it if it is yours, or remove it");
+	}
+	return 0;
+}
+
+int store_open(const char *path, struct store **ret, struct err *e) {
+	struct store *s = calloc(1, sizeof *s);
+
+	if (s == NULL) {
+		return err_memory(e, "database");
+	}
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+	if (create_file(path, e) != 0) {
+		free(s);
+		return -1;
+	}
+	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK) {
+		(void)store_sql_fail(s->db, "cannot open the database", e);
+		store_close(s);
+		return -1;
+	}
+	if (store_sql_exec(
+		    s->db,
+		    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = "
+		    "ON; PRAGMA secure_delete = ON",
+		    e) != 0 ||
+	    migrate(s, e) != 0) {
+		store_close(s);
+		return -1;
+	}
+	*ret = s;
+	return 0;
+}
+
+void store_close(struct store *s) {
+	if (s != NULL) {
+		(void)sqlite3_close(s->db); /* every statement is finalized */
+		free(s);
+	}
+}
+
+/* Ends a transaction: commits after rc 0, else rolls back and keeps the first error. */
+static int finish(struct store *s, int rc, struct err *e) {
+	if (rc == 0 && store_sql_exec(s->db, "COMMIT", e) == 0) {
+		return 0;
+	}
+	(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
+	return -1;
+}
+
+/* ---- sessions ---- */
+
+#define LIVE_STATES "('CREATED', 'STARTING', 'RUNNING', 'STOPPING')"
+#define ROW_COLUMNS                                                                                \
+	"id, name, workspace, profile, agent, provider, level, reason, state, serial, created, "   \
+	"started, ended, deadline"
+
+static int check_name(struct store *s, const char *name, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (name[0] == '\0') {
+		return 0;
+	}
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT 1 FROM sessions WHERE name = ? AND state IN " LIVE_STATES,
+			      "t", name) != 0) {
+		return -1;
+	}
+	int found = store_sql_step(s->db, st, e);
+	if (found <= 0) {
+		return found;
+	}
+	(void)err_set(e, ERR_USAGE, "session", "a session called %s is alive", name);
+	return err_fix(e, "choose another name, or stop that one: corral session stop %s", name);
+}
+
+static int insert_session(struct store *s, const struct session_row *row, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "INSERT INTO sessions (" ROW_COLUMNS
+			      ") VALUES (?, ?, ?, ?, ?, ?, '', '', 'CREATED', ?, ?, 0, 0, ?)",
+			      "ttttttiii", row->id, row->name, row->workspace, row->profile,
+			      row->agent, row->provider, (int64_t)row->serial, row->created,
+			      row->deadline) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
+}
+
+static int insert_token(struct store *s, const char *session, const struct token_hash *token,
+			int64_t expires, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "INSERT INTO tokens (hash, session, expires, revoked) VALUES (?, ?, ?, 0)",
+		    "hti", token, session, expires) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
+}
+
+/* H4.  Tokens and activity of the removed sessions go with them. */
+static int prune_sessions(struct store *s, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "DELETE FROM sessions WHERE state NOT IN " LIVE_STATES
+		    " AND id NOT IN (SELECT id FROM sessions WHERE state NOT IN " LIVE_STATES
+		    " ORDER BY id DESC LIMIT ?)",
+		    "i", (int64_t)STORE_ENDED_MAX) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
+}
+
+int store_add_session(struct store *s, const struct session_row *row,
+		      const struct token_hash *token, int64_t token_expires, struct err *e) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+		return -1;
+	}
+	bool done = check_name(s, row->name, e) == 0 && prune_sessions(s, e) == 0 &&
+		    insert_session(s, row, e) == 0 &&
+		    insert_token(s, row->id, token, token_expires, e) == 0;
+	return finish(s, done ? 0 : -1, e);
+}
+
+static const char *time_column(enum session_state to) {
+	return to == SESSION_RUNNING ? "started" : state_is_final(to) ? "ended" : NULL;
+}
+
+int store_change_state(struct store *s, const struct state_change *c, enum session_state *ret,
+		       struct err *e) {
+	auto_statement *st = NULL;
+	enum session_state to = c->from;
+	char sql[256];
+
+	if (!state_next(c->from, c->event, &to)) { /* H2 */
+		return err_set(e, ERR_REFUSED, "session", "not possible in state %s",
+			       state_name(c->from));
+	}
+	const char *column = time_column(to);
+	(void)snprintf(sql, sizeof sql,
+		       "UPDATE sessions SET state = ?, reason = iif(?2 = '', reason, ?2),"
+		       " level = iif(?3 = '', level, ?3)%s%s%s WHERE id = ?5 AND state = ?6",
+		       column == NULL ? "" : ", ", column == NULL ? "" : column,
+		       column == NULL ? "" : " = ?4");
+	if (store_sql_prepare(s->db, &st, e, sql, "tttitt", state_name(to), c->reason, c->level,
+			      c->now, c->id, state_name(c->from)) != 0) {
+		return -1;
+	}
+	int changed = store_sql_run(s->db, st, e);
+	if (changed == 0) {
+		return err_set(e, ERR_REFUSED, "session", "%s is not in state %s", c->id,
+			       state_name(c->from));
+	}
+	if (changed > 0) {
+		*ret = to;
+	}
+	return changed > 0 ? 0 : -1;
+}
+
+static void report_session(sqlite3_stmt *st, const struct session_reader *reader) {
+	int state = state_by_name(store_sql_text(st, 8));
+	struct session_row row = {
+		.name = store_sql_text(st, 1),
+		.workspace = store_sql_text(st, 2),
+		.profile = store_sql_text(st, 3),
+		.agent = store_sql_text(st, 4),
+		.provider = store_sql_text(st, 5),
+		.level = store_sql_text(st, 6),
+		.reason = store_sql_text(st, 7),
+		.state = state < 0 ? SESSION_FAILED : (enum session_state)state,
+		.serial = sqlite3_column_int(st, 9) != 0,
+		.created = sqlite3_column_int64(st, 10),
+		.started = sqlite3_column_int64(st, 11),
+		.ended = sqlite3_column_int64(st, 12),
+		.deadline = sqlite3_column_int64(st, 13),
+	};
+	(void)snprintf(row.id, sizeof row.id, "%s", store_sql_text(st, 0));
+	reader->found(reader->arg, &row);
+}
+
+static int report_all(struct store *s, sqlite3_stmt *st, const struct session_reader *reader,
+		      struct err *e) {
+	int rc, count = 0;
+
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
+		report_session(st, reader);
+		count++;
+	}
+	return rc < 0 ? -1 : count;
+}
+
+int store_each_session(struct store *s, const struct session_reader *reader, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e, "SELECT " ROW_COLUMNS " FROM sessions ORDER BY id",
+			      "") != 0) {
+		return -1;
+	}
+	return report_all(s, st, reader, e) < 0 ? -1 : 0;
+}
+
+int store_get_session(struct store *s, const char *id_or_name, const struct session_reader *reader,
+		      struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT " ROW_COLUMNS
+			      " FROM sessions WHERE id = ?1 OR (name = ?1 AND ?1 <> '')"
+			      " ORDER BY state NOT IN " LIVE_STATES ", id DESC LIMIT 1",
+			      "t", id_or_name) != 0) {
+		return -1;
+	}
+	int count = report_all(s, st, reader, e);
+	return count < 0 ? -1 : count == 0;
+}
+
+int store_recover(struct store *s, const char *reason, int64_t now,
+		  const struct session_reader *reader, struct err *e) {
+	auto_statement *list = NULL, *end = NULL;
+
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+		return -1;
+	}
+	bool done = store_sql_prepare(s->db, &list, e,
+				      "SELECT " ROW_COLUMNS
+				      " FROM sessions WHERE state IN " LIVE_STATES " ORDER BY id",
+				      "") == 0 &&
+		    report_all(s, list, reader, e) >= 0 &&
+		    store_sql_prepare(s->db, &end, e,
+				      "UPDATE sessions SET state = 'FAILED', reason = ?, ended = ?"
+				      " WHERE state IN " LIVE_STATES,
+				      "ti", reason, now) == 0 &&
+		    store_sql_run(s->db, end, e) >= 0;
+	return finish(s, done ? 0 : -1, e);
+}
+
+/* ---- tokens ---- */
+
+int store_add_token(struct store *s, const char *session, const struct token_hash *token,
+		    int64_t expires, struct err *e) {
+	return insert_token(s, session, token, expires, e);
+}
+
+int store_revoke_tokens(struct store *s, const char *session, int64_t now, int *ret_count,
+			struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "UPDATE tokens SET revoked = ? WHERE session = ? AND revoked = 0",
+			      "it", now, session) != 0) {
+		return -1;
+	}
+	int changed = store_sql_run(s->db, st, e);
+	if (changed >= 0 && ret_count != NULL) {
+		*ret_count = changed;
+	}
+	return changed < 0 ? -1 : 0;
+}
+
+/* H3.  Compares with every token of the session, also after a match: the time does not depend on
+ * the bytes.  An index look-up of the hash would compare byte by byte. */
+int store_check_token(struct store *s, const char *session, const struct token_hash *token,
+		      int64_t now, enum token_verdict *ret, struct err *e) {
+	auto_statement *st = NULL;
+	enum token_verdict verdict = TOKEN_UNKNOWN;
+	int rc;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT hash, expires, revoked FROM tokens WHERE session = ?", "t",
+			      session) != 0) {
+		return -1;
+	}
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
+		struct token_hash have;
+		const void *blob = sqlite3_column_blob(st, 0);
+		if (blob == NULL || sqlite3_column_bytes(st, 0) != (int)sizeof have.bytes) {
+			continue;
+		}
+		memcpy(have.bytes, blob, sizeof have.bytes);
+		int64_t expires = sqlite3_column_int64(st, 1);
+		if (token_hash_equal(&have, token)) {
+			verdict = sqlite3_column_int64(st, 2) != 0 ? TOKEN_REVOKED
+				  : expires != 0 && expires <= now ? TOKEN_EXPIRED
+								   : TOKEN_VALID;
+		}
+	}
+	if (rc == 0) {
+		*ret = verdict;
+	}
+	return rc;
+}
+
+/* ---- activity ---- */
+
+static int insert_activity(struct store *s, const struct activity_row *row, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "INSERT INTO activity (session, time, kind, text) VALUES (?, ?, ?, ?)", "titt",
+		    row->session, row->time, row->kind, row->text) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
+}
+
+/* H4.  `seq` counts all sessions, so the limit is found by an offset in the index. */
+static int prune_activity(struct store *s, const char *session, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "DELETE FROM activity WHERE session = ?1 AND seq <= (SELECT seq FROM activity"
+		    " WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
+		    "ti", session, (int64_t)STORE_ACTIVITY_MAX) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
+}
+
+int store_add_activity(struct store *s, const struct activity_row *row, int64_t *ret_seq,
+		       struct err *e) {
+	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
+		return -1;
+	}
+	int rc = insert_activity(s, row, e);
+	int64_t seq = sqlite3_last_insert_rowid(s->db);
+	/* The offset walks the index: only now and then. */
+	if (rc == 0 && seq % 256 == 0) {
+		rc = prune_activity(s, row->session, e);
+	}
+	if (finish(s, rc, e) != 0) {
+		return -1;
+	}
+	if (ret_seq != NULL) {
+		*ret_seq = seq;
+	}
+	return 0;
+}
+
+int store_each_activity(struct store *s, const struct activity_reader *reader, struct err *e) {
+	auto_statement *st = NULL;
+	int rc;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT seq, time, session, kind, text FROM activity"
+			      " WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
+			      "tii", reader->session, reader->after, (int64_t)reader->limit) != 0) {
+		return -1;
+	}
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
+		struct activity_row row = {
+			.seq = sqlite3_column_int64(st, 0),
+			.time = sqlite3_column_int64(st, 1),
+			.session = store_sql_text(st, 2),
+			.kind = store_sql_text(st, 3),
+			.text = store_sql_text(st, 4),
+		};
+		reader->found(reader->arg, &row);
+	}
+	return rc;
+}

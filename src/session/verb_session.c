@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `corral session`: creates, lists, shows and ends sessions.
+ *
+ * Should:   create a session with the policy that the same options give `corral run`.
+ * Must not: print a token without a request for it, or pass one in an argument or a variable.
+ * Fails:    through the error of the daemon. */
+#include "session/verbs.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "session/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int verb_duration(const char *text, const char *option, json_int_t *ret, struct corral_error *err) {
+	static const struct {
+		char unit;
+		json_int_t ms;
+	} units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+	char *end = NULL;
+
+	if (text == NULL) {
+		*ret = 0;
+		return 0;
+	}
+	errno = 0;
+	long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
+	for (size_t i = 0; n > 0 && errno == 0 && n <= 100000 && i < ARRAY_LEN(units); i++) {
+		if (end[0] == units[i].unit && end[1] == '\0') {
+			*ret = n * units[i].ms;
+			return 0;
+		}
+	}
+	return usage_error(err, "example: 30s, 10m, 8h, 2d", "%s: invalid time \"%s\"", option,
+			   text);
+}
+
+/* ---- create ---- */
+
+static json_t *environment_json(void) {
+	json_t *object = json_object();
+
+	for (char **v = environ; object != NULL && v != NULL && *v != NULL; v++) {
+		size_t n = strcspn(*v, "=");
+		json_t *value = (*v)[n] == '\0' || n == 0 ? NULL : json_string(*v + n + 1);
+		char name[256];
+		if (value == NULL || n >= sizeof name) {
+			json_decref(value); /* not UTF-8, or not a variable: a run drops it too */
+			continue;
+		}
+		(void)snprintf(name, sizeof name, "%.*s", (int)n, *v);
+		/* The first one of a name counts, as for getenv(3). */
+		if (json_object_get(object, name) == NULL) {
+			(void)json_object_set_new(object, name, value); /* NULL for bad UTF-8 */
+		} else {
+			json_decref(value);
+		}
+	}
+	return object;
+}
+
+static int create_params(const struct invocation *inv, json_t **ret, struct corral_error *err) {
+	auto_free char *saved = NULL, *cwd = getcwd(NULL, 0);
+	json_int_t timeout = 0, token = 0;
+
+	if (cwd == NULL) {
+		return usage_error(err, "change to a directory that exists: cd DIR",
+				   "cannot read the current directory");
+	}
+	if (corral_policy_save(inv->policy, &saved, err) != 0 ||
+	    verb_duration(inv->session_time, "--session-timeout", &timeout, err) != 0 ||
+	    verb_duration(inv->token_time, "--token-lifetime", &token, err) != 0) {
+		return -1;
+	}
+	json_t *params = json_loads(saved, 0, NULL);
+	if (params == NULL || json_object_set_new(params, "cwd", json_string(cwd)) != 0 ||
+	    json_object_set_new(params, "environment", environment_json()) != 0 ||
+	    json_object_set_new(params, "timeout_ms", json_integer(timeout)) != 0 ||
+	    json_object_set_new(params, "serial", json_boolean(inv->serial)) != 0 ||
+	    (inv->session_name != NULL &&
+	     json_object_set_new(params, "name", json_string(inv->session_name)) != 0) ||
+	    (token != 0 &&
+	     json_object_set_new(params, "token_lifetime_ms", json_integer(token)) != 0)) {
+		json_decref(params);
+		return usage_error(err, "", "a path or a value is not UTF-8, or memory is out");
+	}
+	if (json_is_null(json_object_get(params, "file"))) {
+		(void)json_object_del(params, "file"); /* it is there */
+	}
+	*ret = params;
+	return 0;
+}
+
+/* The file must not exist: an old one could belong to others. */
+static int write_token(const char *path, const char *token, struct corral_error *err) {
+	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0 || fd_write_all(fd, token, strlen(token)) != 0 ||
+	    fd_write_all(fd, "\n", 1) != 0) {
+		int sys = errno;
+		(void)usage_error(err, "choose a new file: --token-file FILE",
+				  "cannot write the token to %s", path);
+		err->sys_errno = sys;
+		return -1;
+	}
+	return 0;
+}
+
+int verb_session_create(struct invocation *inv, struct corral_error *err) {
+	json_t *params = NULL, *made = NULL;
+
+	if (verb_no_words(inv, err) != 0 || create_params(inv, &params, err) != 0 ||
+	    verb_request("session.create", params, &made, err) != 0) {
+		return -1;
+	}
+	const char *id = json_string_value(json_object_get(made, "id"));
+	const char *token = json_string_value(json_object_get(made, "token"));
+	int rc = 0;
+	if (inv->token_file != NULL) {
+		rc = write_token(inv->token_file, token == NULL ? "" : token, err);
+		(void)json_object_del(made, "token"); /* shown once */
+	}
+	if (rc == 0) {
+		rc = inv->json ? verb_print_json(made, err) : print_text(id == NULL ? "" : id, err);
+	}
+	json_decref(made);
+	return rc;
+}
+
+/* ---- list, show, stop ---- */
+
+static const char *text_of(const json_t *row, const char *key) {
+	const char *text = json_string_value(json_object_get(row, key));
+	return text == NULL || text[0] == '\0' ? "-" : text;
+}
+
+static void put_row(struct buf *out, const json_t *row) {
+	char time[VERB_TIME_SIZE];
+
+	buf_printf(out, "%-31s  %-8s  %-16s  %-24s  %s\n", text_of(row, "id"),
+		   text_of(row, "state"), text_of(row, "name"),
+		   verb_time_text(json_integer_value(json_object_get(row, "created")), time),
+		   text_of(row, "workspace"));
+}
+
+static int print_buf(struct buf *out, struct corral_error *err) {
+	int rc = buf_failed(out) ? memory_error(err)
+				 : print_text(out->data == NULL ? "" : out->data, err);
+	buf_done(out);
+	return rc;
+}
+
+int verb_session_list(struct invocation *inv, struct corral_error *err) {
+	json_t *answer = NULL, *row;
+	struct buf out;
+	size_t i;
+
+	if (verb_no_words(inv, err) != 0 ||
+	    verb_request("session.list", json_pack("{s:b}", "all", (int)inv->all), &answer, err) !=
+		    0) {
+		return -1;
+	}
+	json_t *rows = json_object_get(answer, "sessions");
+	if (inv->json) {
+		int rc = verb_print_json(rows, err);
+		json_decref(answer);
+		return rc;
+	}
+	buf_init(&out);
+	if (json_array_size(rows) == 0) {
+		buf_puts(&out, inv->all ? "no sessions\n" : "no sessions are alive\n");
+	} else {
+		buf_printf(&out, "%-31s  %-8s  %-16s  %-24s  %s\n", "ID", "STATE", "NAME",
+			   "CREATED", "WORKSPACE");
+	}
+	json_array_foreach(rows, i, row) {
+		put_row(&out, row);
+	}
+	json_decref(answer);
+	return print_buf(&out, err);
+}
+
+static int one_session(const struct invocation *inv, size_t most, struct corral_error *err) {
+	if (inv->nwords >= 1 && inv->nwords <= most) {
+		return 0;
+	}
+	return usage_error(err, "list them: corral session list",
+			   "`corral %s` takes the id or the name of a session", inv->verb->name);
+}
+
+/* A request about one session. */
+static int about(const struct invocation *inv, const char *method, json_t *params, json_t **ret,
+		 struct corral_error *err) {
+	if (params == NULL ||
+	    json_object_set_new(params, "session", json_string(inv->words[0])) != 0) {
+		json_decref(params);
+		return usage_error(err, "", "the name of the session is not UTF-8");
+	}
+	return verb_request(method, params, ret, err);
+}
+
+int verb_session_show(struct invocation *inv, struct corral_error *err) {
+	static const char *const keys_shown[] = {"id",       "name",      "state",   "reason",
+						 "level",    "workspace", "profile", "agent",
+						 "provider", "socket"};
+	static const char *const times[] = {"created", "started", "ended", "deadline"};
+	json_t *row = NULL;
+	struct buf out;
+	char time[VERB_TIME_SIZE];
+
+	if (one_session(inv, 1, err) != 0 ||
+	    about(inv, "session.show", json_object(), &row, err) != 0) {
+		return -1;
+	}
+	if (inv->json) {
+		int rc = verb_print_json(row, err);
+		json_decref(row);
+		return rc;
+	}
+	buf_init(&out);
+	for (size_t i = 0; i < ARRAY_LEN(keys_shown); i++) {
+		buf_printf(&out, "%-10s %s\n", keys_shown[i], text_of(row, keys_shown[i]));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		buf_printf(
+			&out, "%-10s %s\n", times[i],
+			verb_time_text(json_integer_value(json_object_get(row, times[i])), time));
+	}
+	json_decref(row);
+	return print_buf(&out, err);
+}
+
+static int simple(struct invocation *inv, const char *method, struct corral_error *err) {
+	json_t *answer = NULL;
+
+	if (one_session(inv, 1, err) != 0 || about(inv, method, json_object(), &answer, err) != 0) {
+		return -1;
+	}
+	int rc = inv->json ? verb_print_json(answer, err) : 0;
+	json_decref(answer);
+	return rc;
+}
+
+int verb_session_stop(struct invocation *inv, struct corral_error *err) {
+	return simple(inv, "session.stop", err);
+}
+
+int verb_session_revoke(struct invocation *inv, struct corral_error *err) {
+	return simple(inv, "session.revoke", err);
+}
+
+int verb_session_token(struct invocation *inv, struct corral_error *err) {
+	json_t *answer = NULL;
+	json_int_t lifetime = 0;
+
+	if (one_session(inv, 2, err) != 0 ||
+	    verb_duration(inv->nwords == 2 ? inv->words[1] : "7d", "TIME", &lifetime, err) != 0 ||
+	    about(inv, "session.token", json_pack("{s:I}", "lifetime_ms", lifetime), &answer,
+		  err) != 0) {
+		return -1;
+	}
+	int rc = inv->json ? verb_print_json(answer, err)
+			   : print_text(text_of(answer, "token"), err);
+	json_decref(answer);
+	return rc;
+}
+
+/* ---- activity ---- */
+
+static int print_activity(const struct invocation *inv, const json_t *row,
+			  struct corral_error *err) {
+	struct buf out;
+	char time[VERB_TIME_SIZE];
+
+	if (inv->json) {
+		return verb_print_json(row, err);
+	}
+	auto_free char *text = strdup(text_of(row, "text"));
+	if (text == NULL) {
+		return memory_error(err);
+	}
+	str_hide_controls(text, false); /* a process of the sandbox wrote it */
+	buf_init(&out);
+	buf_printf(&out, "%s  %-12s  %s\n",
+		   verb_time_text(json_integer_value(json_object_get(row, "time")), time),
+		   text_of(row, "kind"), text);
+	return print_buf(&out, err);
+}
+
+static int print_activities(const struct invocation *inv, const json_t *answer,
+			    struct corral_error *err) {
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(json_object_get(answer, "activity"), i, row) {
+		if (print_activity(inv, row, err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int follow(const struct invocation *inv, struct client *c, struct corral_error *err) {
+	json_t *row = NULL;
+	int rc;
+
+	while ((rc = client_next(c, &row, err)) == 0) {
+		rc = print_activity(inv, row, err);
+		json_decref(row);
+		if (rc != 0) {
+			return -1;
+		}
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* The daemon returns a thousand rows at once. */
+static int page(const struct invocation *inv, struct client *c, json_int_t *after, size_t *ret_n,
+		struct corral_error *err) {
+	json_t *answer = NULL;
+	struct client_call call = {.method = "session.activity",
+				   .params = json_pack("{s:s, s:I, s:b}", "session", inv->words[0],
+						       "after", *after, "follow",
+						       (int)(inv->follow && *ret_n == 0))};
+
+	if (client_call(c, &call, &answer, err) != 0) {
+		return -1;
+	}
+	*ret_n = json_array_size(json_object_get(answer, "activity"));
+	*after = json_integer_value(json_object_get(answer, "last"));
+	int rc = print_activities(inv, answer, err);
+	json_decref(answer);
+	return rc;
+}
+
+int verb_session_activity(struct invocation *inv, struct corral_error *err) {
+	struct client c;
+	json_int_t after = 0;
+	size_t n = 1; /* a page that may not be the last: it is not followed */
+
+	if (one_session(inv, 1, err) != 0 || client_open_admin(&c, err) != 0) {
+		return -1;
+	}
+	int rc = 0;
+	while (rc == 0 && n > 0) {
+		rc = page(inv, &c, &after, &n, err);
+	}
+	if (rc == 0 && inv->follow) {
+		rc = page(inv, &c, &after, &n, err) != 0 ? -1 : follow(inv, &c, err);
+	}
+	client_close(&c);
+	return rc;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between the daemon and the supervisor of a session, on a SOCK_SEQPACKET pair.
+ *
+ * A message has a kind, the number of the call that it belongs to, a JSON text and up to three
+ * descriptors.  A text that does not fit goes in a sealed memfd. */
+#ifndef CORRAL_SESSION_WIRE_H
+#define CORRAL_SESSION_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum wire_kind {
+	WIRE_READY = 1, /* supervisor: the sandbox exists */
+	WIRE_FAILED,    /* supervisor: it does not, and the error */
+	WIRE_EXEC,      /* daemon: a command, with stdin, stdout and stderr or none */
+	WIRE_STARTED,   /* supervisor: the command runs */
+	WIRE_RESULT,    /* supervisor: of a command */
+	WIRE_ERROR,     /* supervisor: the command did not run */
+	WIRE_SIGNAL,    /* daemon: {"signal": N} for the command of this call */
+	WIRE_CANCEL,    /* daemon: kill the tree of the command of this call */
+	WIRE_STOP,      /* daemon: end the session, with a grace period */
+};
+
+#define WIRE_FDS 3
+
+struct wire_message {
+	uint32_t kind, call;
+	char *text; /* freed by session_wire_done(); NUL-terminated */
+	size_t len;
+	int fds[WIRE_FDS];
+	size_t nfds;
+};
+
+/* 0 or -errno; -EAGAIN: the other side does not read.  The descriptors stay the caller's. */
+int session_wire_send(int channel, const struct wire_message *m);
+
+/* 0 or -errno: -EAGAIN nothing is queued, -EBADMSG the other side is gone or sent nonsense. */
+int session_wire_receive(int channel, struct wire_message *ret);
+
+void session_wire_done(struct wire_message *m);
+
+#endif

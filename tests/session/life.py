@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a session, from create to stop."""
+import json
+import os
+import signal
+import subprocess
+
+from service import Refused, alive, check, children, equal, marked, wait_until
+
+
+def test_a_command_gets_streams_status_and_directory(service):
+    session = service.create("--name", "streams")
+    status, out, err = service.run("session", "exec", "streams", "--", "sh", "-c", "cat; pwd; echo oops >&2; exit 7", data=b"given\n")
+    equal((status, out, err), (7, f"given\n{service.workspace}\n", "oops\n"), "a command")
+    result = json.loads(service.good("session", "exec", session, "--json", "-c", "echo kept; echo $0", "word"))
+    equal((result["stdout"], result["exit_code"], result["session"]), ("kept\nword\n", 0, session), "a captured command")
+    equal(service.run("session", "exec", session, "--", "no-such-command")[0], 127, "a missing command")
+    equal(service.run("session", "exec", session, "--chdir", "/", "pwd")[1], "/\n", "--chdir")
+    shown = service.show("streams")
+    equal((shown["id"], shown["state"], shown["level"], shown["workspace"]),
+          (session, "RUNNING", service.level, service.workspace), "session show")
+    service.good("session", "stop", session)
+    equal(service.show(session)["state"], "STOPPED", "the state after stop")
+    status, _, err = service.run("session", "exec", session, "true")
+    check(status == 126 and "is STOPPED" in err, f"a command of a stopped session: {status} {err}")
+    check(session not in service.good("session", "list"), "a stopped session is in `session list`")
+    check(session in service.good("session", "list", "--all"), "a stopped session is not in `session list --all`")
+    check(not os.path.exists(f"{service.place}/run/corral/s/{session}.sock"), "its socket is left")
+
+
+def test_a_session_that_cannot_start_is_failed_and_says_why(service):
+    status, _, err = service.run("session", "create", "--name", "bad", "--read", "/no/such/path")
+    check(status == 2 and "/no/such/path" in err, f"a path that does not exist: {status} {err}")
+    shown = service.show("bad")
+    check(shown["state"] == "FAILED" and "/no/such/path" in shown["reason"], f"its record: {shown}")
+    status, _, err = service.run("session", "create", "--name", "a/b")
+    check(status == 126 and "name of a session" in err, f"an invalid name: {status} {err}")
+    service.create("--name", "taken")
+    status, _, err = service.run("session", "create", "--name", "taken")
+    check(status == 2 and "taken is alive" in err, f"a name that is taken: {status} {err}")
+    service.good("session", "stop", "taken")
+
+
+def test_processes_files_and_tmp_last_until_the_session_ends(service):
+    mark = f"610.{os.getpid()}"
+    session = service.create()
+    service.good("session", "exec", session, "-c", f"echo kept >$TMPDIR/f; echo shared >f; setsid sleep {mark} & ")
+    equal(service.good("session", "exec", session, "-c", "cat $TMPDIR/f f"), "kept\nshared\n", "files of an earlier command")
+    with open(f"{service.workspace}/f", encoding="utf-8") as file:
+        equal(file.read(), "shared\n", "the file in the workspace")
+    check(wait_until(lambda: marked(mark)), "the background process has ended with its command")
+    before = children(service.process.pid)
+    service.good("session", "stop", session)
+    check(wait_until(lambda: not marked(mark)), "the background process survived its session")
+    check(wait_until(lambda: not children(service.process.pid) & before or len(children(service.process.pid)) < len(before)),
+          "processes of the session are left")
+
+
+def test_stop_sends_term_before_kill(service):
+    session = service.create()
+    process = service.command("session", "exec", session, "-c", "trap 'echo ended >end; exit' TERM; echo >began; while :; do sleep 0.05; done")
+    check(wait_until(lambda: os.path.exists(f"{service.workspace}/began")), "the command did not begin")
+    service.good("session", "stop", session)
+    process.communicate()
+    check(os.path.exists(f"{service.workspace}/end"), "the command got no SIGTERM")
+    os.unlink(f"{service.workspace}/began")
+    os.unlink(f"{service.workspace}/end")
+
+
+def test_a_command_that_ignores_term_is_killed(service):
+    mark = f"611.{os.getpid()}"
+    session = service.create()
+    process = service.command("session", "exec", session, "-c", f"trap '' TERM; echo >deaf; sleep {mark}")
+    check(wait_until(lambda: os.path.exists(f"{service.workspace}/deaf")), "the command did not begin")
+    service.good("session", "stop", session)
+    process.communicate()
+    check(wait_until(lambda: not marked(mark)), "a process that ignores SIGTERM survived")
+    os.unlink(f"{service.workspace}/deaf")
+
+
+def test_a_client_that_dies_takes_its_command_along_and_no_other(service):
+    marks = [f"612.{os.getpid()}", f"613.{os.getpid()}"]
+    session = service.create()
+    clients = [service.command("session", "exec", session, "-c", f"setsid sleep {mark} & sleep {mark}") for mark in marks]
+    check(wait_until(lambda: all(len([pid for pid in marked(mark) if pid not in [c.pid for c in clients]]) >= 2 for mark in marks)),
+          "the commands did not begin")
+    clients[0].send_signal(signal.SIGKILL)
+    clients[0].communicate()
+    check(wait_until(lambda: not marked(marks[0])), "the command of a dead client is alive")
+    check(marked(marks[1]), "the command of another client is gone")
+    equal(service.show(session)["state"], "RUNNING", "the state of the session")
+    service.good("session", "stop", session)
+    clients[1].communicate()
+
+
+def test_serial_sessions_run_one_command_at_a_time(service):
+    for words, wanted in ((["--serial"], "one end two end "), ([], "one two end end ")):
+        session = service.create(*words)
+        log = f"{service.workspace}/log"
+        first = service.command("session", "exec", session, "-c", "printf 'one ' >>log; while ! [ -e go ]; do sleep 0.02; done; printf 'end ' >>log")
+        check(wait_until(lambda: os.path.exists(log)), "the first command did not begin")
+        second = service.command("session", "exec", session, "-c", "printf 'two ' >>log; while ! [ -e go ]; do sleep 0.02; done; printf 'end ' >>log")
+        if not words:
+            check(wait_until(lambda: "two" in open(log, encoding="utf-8").read()), "the second command did not begin")
+        else:  # the daemon has the second request before it gets this answer
+            wait_until(lambda: int(re_metric(service, "corral_execs_total")) >= 2)
+        with open(f"{service.workspace}/go", "w", encoding="utf-8"):
+            pass
+        first.communicate()
+        second.communicate()
+        with open(log, encoding="utf-8") as file:
+            equal(file.read(), wanted, f"the order with {words}")
+        os.unlink(log)
+        os.unlink(f"{service.workspace}/go")
+        service.good("session", "stop", session)
+
+
+def re_metric(service, name):
+    lines = [line for line in service.good("daemon", "metrics").splitlines() if line.startswith(name + " ")]
+    equal(len(lines), 1, f"lines of {name}")
+    return lines[0].split()[1]
+
+
+def test_a_session_ends_at_its_time_out(service):
+    mark = f"614.{os.getpid()}"
+    session = service.create("--session-timeout", "1s")
+    process = service.command("session", "exec", session, "sleep", mark)
+    process.communicate()
+    check(wait_until(lambda: service.show(session)["state"] == "STOPPED"), "the session did not end")
+    check("time-out" in service.show(session)["reason"], f"its reason: {service.show(session)}")
+    check(not marked(mark), "its command is alive")
+    status, _, err = service.run("session", "create", "--session-timeout", "soon")
+    check(status == 2 and "invalid time" in err, f"an invalid time: {status} {err}")
+
+
+def test_a_sandbox_that_is_killed_ends_its_session_and_no_other(service):
+    first, second = service.create(), service.create()
+    supervisors = {session: service.show(session)["supervisor"] for session in (first, second)}
+    os.kill(supervisors[first], signal.SIGKILL)
+    check(wait_until(lambda: service.show(first)["state"] == "FAILED"), "a session without supervisor lives")
+    check("signal 9" in service.show(first)["reason"], f"its reason: {service.show(first)}")
+    equal(service.good("session", "exec", second, "echo", "fine"), "fine\n", "the other session")
+    inner = children(supervisors[second])
+    os.kill(min(inner), signal.SIGKILL)
+    check(wait_until(lambda: service.show(second)["state"] == "FAILED"), "a session without its first process lives")
+    check(wait_until(lambda: not any(alive(pid) for pid in inner)), "processes of the session are left")
+
+
+def test_reload_keeps_the_old_files_if_the_new_ones_are_bad(service):
+    path = f"{service.place}/home/.config/corral/corral.toml"
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    for name in (".config", ".config/corral"):
+        os.chown(f"{service.place}/home/{name}", service.uid, service.uid)
+
+    def write(text):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chown(path, service.uid, service.uid)
+        os.chmod(path, 0o600)
+
+    def value():
+        session = service.create()
+        out = service.good("session", "exec", session, "-c", "echo $FROM_FILE")
+        service.good("session", "stop", session)
+        return out.strip()
+
+    write('[env.set]\nFROM_FILE = "one"\n')
+    equal(value(), "", "a file that was not loaded")
+    service.process.send_signal(signal.SIGHUP)
+    check(wait_until(lambda: value() == "one"), "SIGHUP did not load the file")
+    running = service.create()
+    write('[env.set]\nFROM_FILE = "two"\n')
+    service.good("daemon", "reload")
+    equal(value(), "two", "after daemon reload")
+    equal(service.good("session", "exec", running, "-c", "echo $FROM_FILE").strip(), "one", "a session from before")
+    write("env = nonsense\n")
+    status, _, err = service.run("daemon", "reload")
+    check(status != 0 and "stay in force" in err, f"a bad file: {status} {err}")
+    equal(value(), "two", "after a bad file")
+    check("reload failed" in service.good("daemon", "status"), "`daemon status` does not show the error")
+    os.unlink(path)
+    service.good("daemon", "reload")
+    equal(value(), "", "without a file")
+    check("reload failed" not in service.good("daemon", "status"), "`daemon status` still shows the error")
+    service.good("session", "stop", running)
+
+
+def test_activity_is_listed_and_followed(service):
+    session = service.create("--name", "busy")
+    follower = service.command("session", "activity", "busy", "-f", "--json")
+    line = json.loads(follower.stdout.readline())
+    equal((line["kind"], line["text"]), ("state", "RUNNING"), "the first activity")
+    service.good("session", "exec", session, "--", "/usr/bin/python3", "-c", REPORT, "one\x1b[2J")
+    line = json.loads(follower.stdout.readline())
+    equal((line["kind"], line["text"]), ("note", "one\x1b[2J"), "an activity that was followed")
+    text = service.good("session", "activity", "busy")
+    check("note" in text and "one?[2J" in text and "\x1b" not in text, f"control characters: {text!r}")
+    service.good("session", "stop", session)
+    equal(json.loads(follower.stdout.readline())["text"], "STOPPED", "the last activity")
+    follower.kill()
+    follower.communicate()
+
+
+REPORT = """
+import json, os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["CORRAL_SESSION_SOCKET"])
+s.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "activity.report",
+                      "params": {"kind": "note", "text": sys.argv[1]}}).encode() + b"\\n")
+assert "result" in json.loads(s.makefile().readline())
+"""
+
+
+def test_a_second_daemon_is_refused_and_a_stale_socket_is_replaced(service):
+    process = service.command("daemon")
+    _, err = process.communicate()
+    check(process.returncode == 126 and b"another daemon" in err, f"a second daemon: {process.returncode} {err}")
+    session = service.create()
+    supervisor = service.show(session)["supervisor"]
+    service.process.send_signal(signal.SIGKILL)
+    service.process.wait()
+    check(os.path.exists(service.admin), "a killed daemon removed its socket?")
+    at = service.log.tell()
+    service.start()
+    check(f"{session} was RUNNING".encode() in service.text(at), "the new daemon does not report the session")
+    equal(service.show(session)["state"], "FAILED", "the state of a session whose daemon died")
+    check(wait_until(lambda: not alive(supervisor)), "a supervisor survived its daemon")
+
+
+def test_the_daemon_ends_its_sessions_at_sigterm(service):
+    mark = f"615.{os.getpid()}"
+    session = service.create()
+    process = service.command("session", "exec", session, "sleep", mark)
+    check(wait_until(lambda: len(marked(mark)) >= 2), "the command did not begin")
+    service.stop()
+    equal(service.process.returncode, 0, "the status of the daemon")
+    process.communicate()
+    check(not marked(mark), "a command survived the daemon")
+    check(not os.path.exists(service.admin), "the admin socket is left")
+    service.start()
+    equal(service.show(session)["state"], "STOPPED", "the state of the session")
+
+
+def test_a_passed_socket_is_the_admin_socket(service):
+    """As systemd does it: LISTEN_FDS."""
+    service.stop()
+    code = ("import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); os.dup2(s.fileno(), 3); "
+            "os.set_inheritable(3, True); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); "
+            "os.execv(sys.argv[2], sys.argv[2:])")
+    process = subprocess.Popen(["/usr/bin/python3", "-c", code, service.admin, service.corral, "daemon"], env=service.environment,
+                               cwd=service.place, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **service.account)
+    try:
+        check(b"ready on" in process.stderr.readline(), "the daemon did not start")
+        service.good("daemon", "status")
+        process.terminate()
+        process.communicate()
+        check(os.path.exists(service.admin), "the daemon removed the socket of systemd")
+        os.unlink(service.admin)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+        service.start()
+
+
+def test_the_commands_of_the_document_work(service):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(f"{root}/docs/sessions.md", encoding="utf-8") as file:
+        parts = file.read().split("```sh\n")[1:]
+    script = "".join(part.split("```")[0] for part in parts)
+    service.stop()
+    bin_ = f"{service.place}/home/bin"
+    os.makedirs(bin_, exist_ok=True)
+    os.symlink(service.corral, f"{bin_}/corral")
+    try:
+        done = subprocess.run(["sh", "-euc", script], env={**service.environment, "PATH": f"{bin_}:{service.environment['PATH']}"},
+                              cwd=service.workspace, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False, text=True, timeout=120, **service.account)
+        check(done.returncode == 0 and "object\n" in done.stdout and "done\n" in done.stdout and '"exit_code":3' in done.stdout,
+              f"{done.returncode} {done.stdout} {done.stderr}")
+    finally:
+        os.unlink(f"{bin_}/corral")
+        service.start()
+
+
+def test_descriptors_that_are_not_streams_are_refused(service):
+    session = service.create()
+    client = service.client()
+    null, path = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH)
+    for fds, wanted in (([null, null], "2 of 3"), ([null, null, path], "cannot be relayed")):
+        try:
+            client.call("session.exec", fds=fds, session=session, argv=["true"], streams="pass")
+            check(False, f"{wanted}: accepted")
+        except Refused as refused:
+            check(wanted in refused.message, refused.message)
+        client.close()
+        client = service.client()
+    equal(client.call("session.exec", fds=[null] * 3, session=session, argv=["sh", "-c", "exit 3"], streams="pass")["status"], 3,
+          "a command with /dev/null")
+    client.close()
+    os.close(null)
+    os.close(path)
+    service.good("session", "stop", session)

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions and their daemon: life cycle, isolation, tokens, bounds.
+
+Each test runs against a real daemon, as an ordinary user and as root, at both levels.  A test of
+isolation has a control outside, a twin inside, and a verdict from the host.
+"""
+import argparse
+import os
+import re
+import sys
+import traceback
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import bounds  # noqa: E402  the path has to be set first
+import isolation  # noqa: E402
+import life  # noqa: E402
+import scopes  # noqa: E402
+from service import Service  # noqa: E402
+
+
+def tests_of(module):
+    return [(name, value) for name, value in vars(module).items() if name.startswith("test_")]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--as", dest="user", choices=("user", "root", "both"), default="both")
+    parser.add_argument("--level", choices=("full", "standard", "both"), default="both")
+    parser.add_argument("--quick", action="store_true", help="each user at one level")
+    parser.add_argument("only", nargs="?", default=".")
+    args = parser.parse_args()
+    users = ["user", "root"] if args.user == "both" and os.geteuid() == 0 else ["user" if args.user == "both" else args.user]
+    levels = ["full", "standard"] if args.level == "both" else [args.level]
+    passes = [(user, level) for user in users for level in levels]
+    if args.quick:
+        passes = [("user", "full"), ("user", "standard")] + ([("root", "full")] if "root" in users else [])
+    number, bad = 0, 0
+    for user, level in passes:
+        service = Service(args.corral, user, level).start()
+        try:
+            for name, test in sum((tests_of(module) for module in (life, isolation, scopes, bounds)), []):
+                if not re.search(args.only, name):
+                    continue
+                number += 1
+                try:
+                    test(service)
+                    print(f"ok {number} - {name} ({user}, {level})", flush=True)
+                except Exception:  # pylint: disable=broad-except
+                    bad += 1
+                    for line in traceback.format_exc().splitlines() + service.text()[-2000:].decode(errors="replace").splitlines():
+                        print(f"# {line}")
+                    print(f"not ok {number} - {name} ({user}, {level})", flush=True)
+        finally:
+            service.close()
+    print(f"1..{number}")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

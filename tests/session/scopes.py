@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every method, by every kind of client, in every state; and tokens.
+
+The table is written from the requirements, not from the daemon's: a session may execute, report and
+read its own status, and nothing else.
+"""
+import json
+import os
+
+from service import Client, Refused, check, equal, wait_until
+
+FORBIDDEN, NO_SESSION, STATE, LIMIT, NO_TOKEN = -32001, -32002, -32003, -32004, -32005
+NO_METHOD, PARAMS = -32601, -32602
+
+# method: (params, who may send it)
+METHODS = {
+    "ping": ({}, {"admin", "inside", "token", "none"}),
+    "daemon.status": ({}, {"admin"}),
+    "daemon.metrics": ({}, {"admin"}),
+    "daemon.reload": ({}, {"admin"}),
+    "session.list": ({}, {"admin"}),
+    "session.show": ({}, {"admin", "inside", "token"}),
+    "session.exec": ({"argv": ["true"]}, {"admin", "inside", "token"}),
+    "session.activity": ({}, {"admin"}),
+    "session.token": ({}, {"admin"}),
+    "session.create": ({"cwd": "/nowhere"}, {"admin"}),
+    "activity.report": ({"kind": "k", "text": "t"}, {"inside", "token"}),
+    # Last: they change the state, so only those that may not are tried while others need it.
+    "session.revoke": ({}, set()),
+    "session.stop": ({}, set()),
+    "daemon.shutdown": ({}, set()),
+}
+OF_SESSION = {"session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
+ENDED = {"session.show", "session.activity"}  # possible after the end
+
+CALLS = """
+import json, os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["CORRAL_SESSION_SOCKET"])
+f = s.makefile()
+for number, (method, params) in enumerate(json.loads(sys.argv[1])):
+    s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\\n")
+    print(f.readline().strip())
+"""
+
+
+def socket_of(service, session):
+    return f"{service.place}/run/corral/s/{session}.sock"
+
+
+def with_token(service, session, token):
+    client = Client(socket_of(service, session), service.uid)
+    client.call("session.authenticate", token=token)
+    return client
+
+
+def code_of(client, method, params):
+    try:
+        client.call(method, **params)
+        return 0
+    except Refused as refused:
+        return refused.code
+
+
+def expected(who, method):
+    """0 or FAILED for a client that may send it, else the refusal."""
+    if who in METHODS[method][1]:
+        return {0} if method != "session.create" else {-32000}
+    return {NO_TOKEN} if who == "none" else {FORBIDDEN}
+
+
+def test_each_method_in_each_scope(service):
+    made = service.made()
+    session = made["id"]
+    clients = {"admin": service.client(), "none": Client(socket_of(service, session), service.uid),
+               "token": with_token(service, session, made["token"])}
+    for method, (params, _) in METHODS.items():
+        for who, client in clients.items():
+            if who == "admin" and method in ("session.revoke", "session.stop", "daemon.shutdown"):
+                continue  # test_life has them
+            more = {"session": session} if who == "admin" and method in OF_SESSION else {}
+            got = code_of(client, method, {**params, **more})
+            check(got in expected(who, method), f"{method} by {who}: {got}")
+    calls = [[method, params] for method, (params, _) in METHODS.items()]
+    out = service.good("session", "exec", session, "--", "/usr/bin/python3", "-c", CALLS, json.dumps(calls))
+    for (method, _), line in zip(calls, out.splitlines()):
+        got = json.loads(line).get("error", {}).get("code", 0)
+        check(got in expected("inside", method), f"{method} inside: {got}")
+    equal(len(out.splitlines()), len(calls), "answers inside")
+    equal(service.show(session)["state"], "RUNNING", "the state afterwards")
+    service.good("session", "stop", session)
+
+
+def test_each_method_after_the_end(service):
+    session = service.create()
+    service.good("session", "stop", session)
+    client = service.client()
+    for method in OF_SESSION:
+        got = code_of(client, method, {**METHODS[method][0], "session": session})
+        equal(got, 0 if method in ENDED else STATE, f"{method} of a stopped session")
+        equal(code_of(client, method, {**METHODS[method][0], "session": "sess_" + "0" * 26}), NO_SESSION, f"{method} of no session")
+    check(not os.path.exists(socket_of(service, session)), "the socket of a stopped session is there")
+
+
+def test_unknown_methods_and_params_are_refused(service):
+    client = service.client()
+    equal(code_of(client, "session.destroy", {}), NO_METHOD, "an unknown method")
+    for params in ({"all": True, "more": 1}, {"all": "yes"}, {"__proto__": {}}):
+        equal(code_of(client, "session.list", params), PARAMS, f"params {params}")
+    for name in ("../../x", "/etc/passwd", "a\0b", "x" * 100000, "", None, 7, {"a": 1}, "sess_../../../../../../../tmp/abcd"):
+        equal(code_of(client, "session.show", {"session": name}), PARAMS, f"a session called {str(name)[:20]!r}")
+    for number in (-1, 1e308, 10**18):
+        got = code_of(client, "session.create", {"cwd": "/", "timeout_ms": number})
+        equal(got, PARAMS, f"timeout_ms {number}")
+    equal(code_of(client, "session.exec", {"session": "no-such"}), NO_SESSION, "exec in no session")
+
+
+def test_tokens_missing_wrong_foreign_expired_and_revoked(service):
+    first, second = service.made(), service.made()
+    path = socket_of(service, first["id"])
+    client = Client(path, service.uid)
+    equal(code_of(client, "session.exec", {"argv": ["true"]}), NO_TOKEN, "no token")
+    for name, token in (("wrong", "corral_" + "0" * 64), ("no token", "hello"), ("foreign", second["token"])):
+        client = Client(path, service.uid)
+        equal(code_of(client, "session.authenticate", {"token": token}), NO_TOKEN, name)
+        equal(code_of(client, "session.exec", {"argv": ["true"]}), NO_TOKEN, f"exec after a {name} token")
+    # Control: the right one.
+    equal(code_of(with_token(service, first["id"], first["token"]), "session.exec", {"argv": ["true"]}), 0, "the right token")
+    short = service.client().call("session.token", session=first["id"], lifetime_ms=1)["token"]
+    client = Client(path, service.uid)
+    wait_until(lambda: code_of(Client(socket_of(service, second["id"]), service.uid), "ping", {}) == 0)
+    try:
+        client.call("session.authenticate", token=short)
+        check(False, "an expired token was accepted")
+    except Refused as refused:
+        check("expired" in refused.message, refused.message)
+    client = with_token(service, first["id"], first["token"])
+    service.good("session", "revoke", first["id"])
+    equal(code_of(client, "session.show", {}), NO_TOKEN, "a connection whose token was revoked")
+    try:
+        Client(path, service.uid).call("session.authenticate", token=first["token"])
+        check(False, "a revoked token was accepted")
+    except Refused as refused:
+        check("revoked" in refused.message, refused.message)
+    fresh = service.good("session", "token", first["id"]).strip()
+    equal(code_of(with_token(service, first["id"], fresh), "session.show", {}), 0, "a new token")
+    for made in (first, second):
+        service.good("session", "stop", made["id"])
+
+
+def test_wrong_tokens_are_limited_per_session(service):
+    first, second = service.made(), service.made()
+    codes = []
+    for _ in range(14):
+        client = Client(socket_of(service, first["id"]), service.uid)
+        codes.append(code_of(client, "session.authenticate", {"token": "corral_" + "1" * 64}))
+        client.close()
+    equal(codes, [NO_TOKEN] * 10 + [LIMIT] * 4, "fourteen wrong tokens")
+    equal(code_of(Client(socket_of(service, first["id"]), service.uid), "session.authenticate", {"token": first["token"]}), LIMIT,
+          "the right token after too many wrong ones")
+    equal(code_of(with_token(service, second["id"], second["token"]), "session.show", {}), 0, "another session")
+    # A connection ends after a few.
+    client = Client(socket_of(service, second["id"]), service.uid)
+    for _ in range(8):
+        client.send("session.authenticate", token="x")
+    answers = 0
+    while client.line() is not None:
+        answers += 1
+    check(answers <= 5, f"{answers} answers to wrong tokens on one connection")
+    for made in (first, second):
+        service.good("session", "stop", made["id"])
+
+
+def test_the_command_line_takes_a_token_from_a_file_or_stdin(service):
+    path = f"{service.place}/home/token"
+    session = service.create("--token-file", path)
+    equal(os.stat(path).st_mode & 0o777, 0o600, "the mode of the token's file")
+    equal(service.good("session", "exec", session, "--token-file", path, "echo", "by token"), "by token\n", "with a file")
+    with open(path, "rb") as file:
+        token = file.read()
+    equal(service.good("session", "exec", session, "--token-file", "-", "--json", "echo", data=token)[:1], "{", "by stdin")
+    status, _, err = service.run("session", "exec", session, "--token-file", "/dev/null", "true")
+    check(status == 2 and "does not contain a token" in err, f"an empty file: {status} {err}")
+    status, _, err = service.run("session", "create", "--token-file", path)
+    check(status == 2 and "cannot write the token" in err, f"a file that exists: {status} {err}")
+    service.good("session", "revoke", session)
+    status, _, err = service.run("session", "exec", session, "--token-file", path, "true")
+    check(status == 126 and "revoked" in err, f"a revoked token: {status} {err}")
+    for row in service.client().call("session.list")["sessions"]:
+        service.good("session", "stop", row["id"])
