@@ -345,7 +345,8 @@ static void memory_usage(const struct cgroup *c, const struct group *g, struct u
 	if (!read_head(g->dir_fd, v2 ? "memory.events" : "memory.oom_control", text, sizeof text)) {
 		return;
 	}
-	u->oom = keyed_number(text, "oom_kill") > 0;
+	u->oom_kills = keyed_number(text, "oom_kill");
+	u->oom = u->oom_kills > 0;
 	u->memory_limited = u->oom && (v2 ? keyed_number(text, "oom") > 0 : peak_is_limit(g));
 }
 
@@ -361,6 +362,7 @@ static void pids_usage(const struct group *g, struct usage *u) {
 
 void cgroup_usage(const struct cgroup *c, struct usage *u) {
 	u->processes_peak = -1;
+	u->oom_kills = 0;
 	u->oom = u->memory_limited = u->processes_limited = false;
 	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
 		const struct group *g = &c->groups[i];

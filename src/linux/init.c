@@ -38,7 +38,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -258,28 +257,6 @@ static void deadline_passed(struct init *in) {
 	reaper_signal(&in->reaper, SIGKILL);
 }
 
-static int64_t microseconds(struct timeval t) {
-	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
-}
-
-/* Every other process of the run has ended and was reaped. */
-static void count_usage(struct run_state *s) {
-	static const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
-	int64_t cpu = 0, rss = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
-		struct rusage u;
-		if (getrusage(of[i], &u) != 0) {
-			return; /* not counted: the supervisor reaps this process instead */
-		}
-		cpu += microseconds(u.ru_utime) + microseconds(u.ru_stime);
-		rss = u.ru_maxrss > rss ? u.ru_maxrss : rss;
-	}
-	s->cpu_us = cpu;
-	s->max_rss_kb = rss;
-	s->counted = 1;
-}
-
 /* The command has ended: kills its descendants before reporting it, so that no process of
  * the run is alive when the supervisor reads the report (E6). */
 static _Noreturn void report_exit(struct init *in, int status) {
@@ -290,7 +267,7 @@ static _Noreturn void report_exit(struct init *in, int status) {
 	run_state->ended = 1;
 	reaper_end(&in->reaper);
 	if (in->kit->count_usage) {
-		count_usage(run_state);
+		run_state_count(run_state);
 	}
 	run_state->finished = 1;
 	timings_stamp(in->kit->timings, STEP_END);
@@ -305,21 +282,6 @@ static _Noreturn void kill_all_and_exit(struct init *in) {
 	_exit(SETUP_FAILED);
 }
 
-/* A child of a session's pid 1.  The commands cannot be served without the zygote, nor told apart
- * without their leaders: when one was killed the session ends, and when one was stopped it goes on
- * (Z6). */
-static void reap_of_session(struct init *in, pid_t pid, int status) {
-	struct warm_state *w = in->kit->warm;
-
-	if (WIFSTOPPED(status)) {
-		if (pid == in->command || warm_exec_of_leader(w, pid) != 0) {
-			(void)kill(pid, SIGCONT); /* it may have been killed since */
-		}
-	} else if (warm_reaped(w, pid) && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-		report_exit(in, status);
-	}
-}
-
 /* Reaps; exits when the command has ended. */
 static void reap(struct init *in) {
 	int status;
@@ -330,7 +292,9 @@ static void reap(struct init *in) {
 
 	while ((pid = waitpid(-1, &status, flags)) > 0) {
 		if (k->warm != NULL && (pid != in->command || WIFSTOPPED(status))) {
-			reap_of_session(in, pid, status);
+			if (warm_reap(k->warm, k->zygote, pid, status)) {
+				report_exit(in, status);
+			}
 			continue;
 		}
 		if (pid != in->command) {
@@ -354,27 +318,6 @@ static void read_signal(struct init *in) {
 	reap(in);
 }
 
-static void execute_exec_order(struct init *in, const struct order *o) {
-	struct warm_state *w = in->kit->warm;
-
-	switch ((enum order_kind)o->kind) {
-	case ORDER_EXEC_SIGNAL:
-		warm_signal(w, o->exec, o->value);
-		break;
-	case ORDER_EXEC_TREE:
-		warm_signal_tree(w, o->exec, o->value);
-		break;
-	case ORDER_EXEC_FREEZE:
-		warm_kill_frozen(w, &in->reaper, o->exec);
-		break;
-	case ORDER_SIGNAL:
-	case ORDER_END:
-	case ORDER_PEER:
-	case ORDER_JOIN:
-		break;
-	}
-}
-
 static void execute_order(struct init *in, const struct order *o) {
 	if (o->kind == ORDER_SIGNAL) {
 		(void)kill(-in->command, o->value); /* ESRCH: the command has just ended */
@@ -384,7 +327,7 @@ static void execute_order(struct init *in, const struct order *o) {
 	} else if (o->kind == ORDER_END) {
 		terminate(in, false);
 	} else if (in->kit->warm != NULL) {
-		execute_exec_order(in, o);
+		warm_execute(in->kit->warm, &in->reaper, o);
 	}
 }
 

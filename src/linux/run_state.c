@@ -6,7 +6,10 @@
  * Fails:    closed: without the mapping the run does not start. */
 #include "linux/run_state.h"
 
+#include "base/auto.h"
+
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 int run_state_new(struct run_state **ret, struct err *e) {
 	void *place = mmap(NULL, sizeof(struct run_state), PROT_READ | PROT_WRITE,
@@ -34,6 +37,27 @@ struct run_state_copy run_state_read(const struct run_state *f) {
 		copy.overrun_value = f->overrun_value;
 	}
 	return copy;
+}
+
+static int64_t microseconds(struct timeval t) {
+	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+void run_state_count(struct run_state *s) {
+	static const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+	int64_t cpu = 0, rss = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		struct rusage u;
+		if (getrusage(of[i], &u) != 0) {
+			return; /* not counted: the supervisor reaps this process instead */
+		}
+		cpu += microseconds(u.ru_utime) + microseconds(u.ru_stime);
+		rss = u.ru_maxrss > rss ? u.ru_maxrss : rss;
+	}
+	s->cpu_us = cpu;
+	s->max_rss_kb = rss;
+	s->counted = 1;
 }
 
 void run_state_free(struct run_state *f) {

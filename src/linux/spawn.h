@@ -153,7 +153,8 @@ struct usage {
 	int64_t cpu_ms;
 	int64_t max_rss_kb;
 	int64_t processes_peak;
-	bool oom;                        /* the OOM killer killed in our cgroup */
+	int64_t oom_kills;               /* processes of our cgroup that the OOM killer killed */
+	bool oom;                        /* there was one */
 	bool memory_limited;             /* … because of the limit of this cgroup */
 	bool processes_limited;          /* the pids controller refused a fork */
 	struct run_state_copy run_state; /* read after every process of the run ended */

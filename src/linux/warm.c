@@ -13,10 +13,12 @@
 
 #include "linux/census.h"
 #include "linux/reaper.h"
+#include "linux/spawn.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,7 +61,8 @@ static struct warm_slot *slot_of(struct warm_state *w, uint64_t exec) {
 	return NULL;
 }
 
-bool warm_reaped(struct warm_state *w, pid_t pid) {
+/* True: the process was a leader. */
+static bool free_slot_of(struct warm_state *w, pid_t pid) {
 	struct warm_slot *s = slot_of_leader(w, pid);
 
 	if (s != NULL) {
@@ -75,7 +78,20 @@ uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid) {
 	return s == NULL ? 0 : atomic_load(&s->exec);
 }
 
-void warm_signal(struct warm_state *w, uint64_t exec, int number) {
+/* The commands cannot be served without the zygote, nor told apart without their leaders: when one
+ * was killed the session ends, and when one was stopped it is continued (Z6). */
+bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status) {
+	if (WIFSTOPPED(status)) {
+		if (pid == zygote || slot_of_leader(w, pid) != NULL) {
+			(void)kill(pid, SIGCONT); /* it may have been killed since */
+		}
+		return false;
+	}
+	return free_slot_of(w, pid) && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Signals the process group of a command, if it runs. */
+static void signal_group(struct warm_state *w, uint64_t exec, int number) {
 	struct warm_slot *s = slot_of(w, exec);
 
 	if (s == NULL) {
@@ -119,7 +135,9 @@ static void signal_slot(const struct warm_slot *s, int number) {
 	}
 }
 
-void warm_signal_tree(struct warm_state *w, uint64_t exec, int number) {
+/* One attempt to signal every process of a command's tree, below its leader; exec 0: of all
+ * commands. */
+static void signal_tree(struct warm_state *w, uint64_t exec, int number) {
 	if (exec != 0) {
 		signal_slot(slot_of(w, exec), number);
 		return;
@@ -140,14 +158,33 @@ size_t warm_commands(const struct warm_state *w) {
 	return n;
 }
 
-void warm_kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec) {
+static void kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec) {
 	const struct timespec settle = {.tv_nsec = SETTLE_MS * 1000000L};
 
 	reaper_signal(r, SIGSTOP);
 	for (int i = 0; i < 2; i++) {
 		/* Whatever it returns, the list is made. */
 		(void)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &settle, NULL);
-		warm_signal_tree(w, exec, SIGKILL);
+		signal_tree(w, exec, SIGKILL);
 	}
 	reaper_signal(r, SIGCONT);
+}
+
+void warm_execute(struct warm_state *w, const struct reaper *r, const struct order *o) {
+	switch ((enum order_kind)o->kind) {
+	case ORDER_EXEC_SIGNAL:
+		signal_group(w, o->exec, o->value);
+		break;
+	case ORDER_EXEC_TREE:
+		signal_tree(w, o->exec, o->value);
+		break;
+	case ORDER_EXEC_FREEZE:
+		kill_frozen(w, r, o->exec);
+		break;
+	case ORDER_SIGNAL:
+	case ORDER_END:
+	case ORDER_PEER:
+	case ORDER_JOIN:
+		break;
+	}
 }

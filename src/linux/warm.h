@@ -49,6 +49,7 @@
 #include <sys/types.h>
 
 struct kit;
+struct order;
 struct reaper;
 
 /* Commands of a session whose processes are alive at once.  Each takes 160 KiB of addresses in the
@@ -158,23 +159,17 @@ void warm_state_free(struct warm_state *w); /* accepts NULL */
  * zygote's socket. */
 pid_t zygote_clone(struct kit *k, int fd, struct err *e);
 
-/* Pid 1 has reaped a child; true if it was a leader. */
-bool warm_reaped(struct warm_state *w, pid_t pid);
+/* Pid 1 has reaped a child, or the child was stopped; true: the session has to end. */
+bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status);
 
 /* The number of the command that this process leads; 0: it is no leader. */
 uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
 
-/* Signals the process group of a command, if it runs. */
-void warm_signal(struct warm_state *w, uint64_t exec, int number);
-
 /* The number of slots that are in use. */
 size_t warm_commands(const struct warm_state *w);
 
-/* One attempt to signal every process of a command's tree, below its leader. */
-void warm_signal_tree(struct warm_state *w, uint64_t exec, int number);
-
-/* The same with SIGKILL, and with every process of the session stopped meanwhile, for a tree that
- * forks faster than it can be listed. */
-void warm_kill_frozen(struct warm_state *w, const struct reaper *r, uint64_t exec);
+/* Executes an order about a command: ORDER_EXEC_SIGNAL, _TREE, or _FREEZE, for a tree that forks
+ * faster than it can be listed.  Does nothing for a command that has ended. */
+void warm_execute(struct warm_state *w, const struct reaper *r, const struct order *o);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Newline-delimited frames: bounded lines in, a bounded queue out.
  *
- * Should:   keep at most one line and one read in memory, whatever the client sends; discard the
+ * Should:   keep at most one line and one read in memory for any input; discard the
  *           rest of a line that is too long, so that the next line is read.
  * Must not: wait for the client; set O_NONBLOCK on a descriptor that others may share; raise
  *           SIGPIPE on a socket (on a pipe the caller ignores it).

@@ -165,7 +165,7 @@ static const struct {
 
 /* ---- which revision ---- */
 
-/* -1: the request names a revision that cannot be used, or lacks what that one demands. */
+/* -1: the request names a revision that cannot be used, or lacks a member that this one demands. */
 static int choose_revision(struct exchange *x) {
 	const json_t *meta = json_object_get(x->request->message->params, "_meta");
 	const json_t *version = json_object_get(meta, META "protocolVersion");

@@ -193,7 +193,7 @@ static void put_refusals(struct buf *out, const json_t *data) {
 	}
 	if (told) {
 		buf_puts(out, "[note] The boundary cannot be changed from inside; do not retry "
-			      "what was refused, tell the user which option is needed.\n");
+			      "a refused step, tell the user which option is needed.\n");
 	}
 }
 

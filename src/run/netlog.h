@@ -52,7 +52,7 @@ struct netlog {
  * order of the first decision; the gate's decisions come before the calls that found no gate
  * (refusals).  Both may be NULL. */
 void netlog_read(const struct ledger *l, const struct ledger *refusals, struct netlog *ret);
-/* Leaves only what was added since `before` was read. */
+/* Leaves the decisions that were added since `before` was read. */
 void netlog_since(struct netlog *n, const struct netlog *before);
 void netlog_done(struct netlog *n);
 

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "linux/cgroup.h"
 #include "linux/follow.h"
 #include "run/records.h"
 
@@ -61,7 +62,7 @@ void session_close(struct session *s, struct usage *ret) {
 	(void)pthread_mutex_destroy(&s->lock); /* no thread uses it any more */
 }
 
-/* Reads the reports of pid 1 and serves what the gate and the watched files want. */
+/* Reads the reports of pid 1, answers the gate, and follows replaced files. */
 static void serve(struct session *s) {
 	struct pollfd slots[REPORTS_SLOTS];
 
@@ -89,11 +90,15 @@ static int ended(struct err *e) {
 /* With the lock held. */
 static int send_request(struct session *s, struct session_exec *x, const int *fds, size_t nfds,
 			int status, struct err *e) {
+	struct usage before;
+
 	serve(s);
 	if (s->over) {
 		return ended(e);
 	}
 	x->number = x->message.head.exec = ++s->count;
+	cgroup_usage(s->running.child.cgroup, &before);
+	x->oom_kills = before.oom_kills;
 	x->part = journal_part_from(s->running.child.journal, x->number);
 	netlog_read(s->running.child.ledger, s->running.child.refusals, &x->before);
 	if (warm_message_send(&x->message, s->requests, fds, nfds, status) == 0) {

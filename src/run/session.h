@@ -53,6 +53,7 @@ struct session_exec {
 	int64_t kill_at;    /* the next attempt to kill the tree; -1: none */
 	int64_t give_up;    /* then the rest is left: it is in uninterruptible sleep */
 	unsigned attempts;
+	int64_t oom_kills; /* in the session before it */
 	struct journal_part part;
 	struct netlog before; /* the gate's decisions before it */
 };

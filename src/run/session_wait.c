@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "linux/cgroup.h"
 #include "linux/follow.h"
 #include "run/deadline.h"
 #include "run/streams.h"
@@ -19,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 /* Between two attempts to kill a tree, and their number until the session is stopped for one. */
 #define KILL_STEP_MS 10
@@ -240,6 +242,21 @@ static int not_started(const struct session_exec *x, struct err *e) {
 	}
 }
 
+/* The OOM killer killed a process of the session while the command ran, and the command ended by
+ * SIGKILL: its own, or of a child of its shell. */
+static bool is_oom(const struct session_exec *x) {
+	int status = x->report.status;
+	struct usage now;
+
+	if (x->session->running.child.cgroup == NULL || !x->reported ||
+	    !((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+	      (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL))) {
+		return false;
+	}
+	cgroup_usage(x->session->running.child.cgroup, &now);
+	return now.oom_kills > x->oom_kills;
+}
+
 static void result_of(const struct session_exec *x, struct outcome *o) {
 	const struct running *r = &x->session->running;
 	int killed = atomic_load(&x->killed);
@@ -254,8 +271,10 @@ static void result_of(const struct session_exec *x, struct outcome *o) {
 		.cpu_ms = x->reported ? x->report.cpu_us / 1000 : -1,
 		.max_rss_kb = x->reported ? x->report.max_rss_kb : -1,
 		.processes_peak = -1,
+		.oom = is_oom(x),
 	};
 
+	u.memory_limited = u.oom && r->plan->memory_bytes != LIMIT_NONE;
 	if (!x->reported) {
 		u.run_state = run_state_read(r->child.run_state);
 	}

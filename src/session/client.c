@@ -96,13 +96,12 @@ void client_close(struct client *c) {
 }
 
 /* The descriptors go with the first byte. */
-static int send_line(const struct client *c, const char *line, size_t len, const int *fds,
-		     size_t nfds) {
+static int send_line(const struct client *c, char *line, size_t len, const int *fds, size_t nfds) {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int) * 3)];
 		struct cmsghdr align;
 	} control = {0};
-	struct iovec body = {(void *)(uintptr_t)line, len};
+	struct iovec body = {line, len};
 	struct msghdr m = {.msg_iov = &body, .msg_iovlen = 1};
 
 	if (nfds > 0) {

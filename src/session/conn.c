@@ -12,6 +12,7 @@
 #include "session/peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -313,11 +314,27 @@ static void add_conn(struct daemon *d, int fd, struct live *live, enum scope sco
 	}
 }
 
+/* A listener stays readable until its clients are accepted, also by a process that has no free
+ * descriptor. */
+static void refuse_without_descriptor(struct daemon *d, int listener) {
+	if ((errno != EMFILE && errno != ENFILE) || d->spare < 0) {
+		return;
+	}
+	drop_fd(&d->spare);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		d->counters.connections_refused++;
+		turn_away(fd, "the daemon has no free descriptor (ulimit -n)");
+	}
+	d->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 void conn_accept(struct daemon *d, int listener, struct live *live) {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0) {
-		return; /* the client is gone already, or the next event tries again */
+		refuse_without_descriptor(d, listener);
+		return; /* or the client is gone already */
 	}
 	size_t have = live != NULL ? live->connections : d->nadmin;
 	size_t most = live != NULL ? SESSION_CONNECTIONS_MAX : ADMIN_CONNECTIONS_MAX;

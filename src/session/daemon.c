@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/signal_mask.h"
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "session/verbs.h"
@@ -149,10 +150,8 @@ static int open_signals(struct daemon *d, struct err *e) {
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) {
-		return err_sys(e, "daemon", "cannot block signals");
-	}
+	(void)signal(SIGPIPE, SIG_IGN); /* fails only for a bad number */
+	signal_mask(SIG_BLOCK, &set, NULL);
 	d->signals = (struct watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				    .ready = signal_ready,
 				    .owner = d};
@@ -241,6 +240,7 @@ static void finish(struct daemon *d) {
 	}
 	drop_fd(&d->admin.fd);
 	drop_fd(&d->signals.fd);
+	drop_fd(&d->spare);
 	daemon_loop_done(&d->loop);
 	store_close(d->store);
 	corral_config_free(d->config);
@@ -251,6 +251,7 @@ int daemon_main(struct err *e, struct corral_error *err) {
 	struct daemon d = {.loop = {.epoll = -1},
 			   .places = {.runtime_lock = -1, .state_lock = -1},
 			   .admin = {.fd = -1},
+			   .spare = open("/dev/null", O_RDONLY | O_CLOEXEC),
 			   .signals = {.fd = -1},
 			   .started = daemon_now()};
 

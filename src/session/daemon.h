@@ -157,6 +157,7 @@ struct daemon {
 	struct places places;
 	struct store *store;
 	struct watch admin, signals;
+	int spare; /* a descriptor that is closed to refuse a client when there are no others */
 	struct conn *conns;
 	size_t nadmin;
 	struct live *lives;
@@ -229,7 +230,7 @@ struct supervised {
 	const json_t *spec;
 	int channel;
 };
-_Noreturn void supervisor_main(const struct supervised *s);
+_Noreturn void supervisor_main(const struct supervised *with);
 
 /* ---- metrics.c ---- */
 char *metrics_text(const struct daemon *d);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/signal_mask.h"
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
@@ -431,7 +432,7 @@ static _Noreturn void become_supervisor(const struct live *l, int channel, const
 	/* Locks, database, listeners and clients stay the daemon's alone. */
 	fd_close_all_but(kept, ARRAY_LEN(kept));
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* fails only for a bad `how` */
+	signal_mask(SIG_SETMASK, &none, NULL);
 	(void)setpgid(0, 0); /* ^C at the daemon's terminal is the daemon's */
 	supervisor_main(&s);
 }

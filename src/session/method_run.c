@@ -8,6 +8,7 @@
 #include "session/daemon.h"
 
 #include "base/auto.h"
+#include "base/errno_name.h"
 #include "base/str.h"
 #include "rpc/message.h"
 
@@ -229,7 +230,7 @@ static int send_exec(struct request *r, struct wire_message *m, struct fault *f)
 	int rc = live_send(r->live, m);
 	if (rc != 0) {
 		live_drop_call(r->live, call);
-		return fault_set(f, FAULT_LIMIT, "the session is busy: %s", strerror(-rc));
+		return fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
 	}
 	r->conn->daemon->counters.execs++;
 	r->deferred = true;

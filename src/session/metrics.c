@@ -8,9 +8,10 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/fd.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -49,15 +50,15 @@ static void put(struct buf *out, const char *name, const char *type, const char 
 
 /* Resident memory of the daemon, in bytes. */
 static uint64_t resident_bytes(void) {
+	struct buf text;
 	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
 
-	if (f != NULL) {
-		if (fscanf(f, "%*u %lu", &pages) != 1) {
-			pages = 0;
-		}
-		(void)fclose(f); /* it was only read */
+	buf_init(&text);
+	if (fd_read_file("/proc/self/statm", 256, &text) == 0 && text.data != NULL) {
+		const char *second = strchr(text.data, ' ');
+		pages = second == NULL ? 0 : strtoul(second, NULL, 10);
 	}
+	buf_done(&text);
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 

@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -58,11 +60,11 @@ static pid_t parent_of(pid_t pid) {
 	text[n] = '\0';
 	/* "PID (COMM) S PPID …": the command may contain any character. */
 	const char *end = strrchr(text, ')');
-	int parent = 0;
-	if (end == NULL || sscanf(end + 1, " %*c %d", &parent) != 1) {
+	if (end == NULL || strnlen(end, 5) < 5) {
 		return 0;
 	}
-	return parent;
+	long parent = strtol(end + 4, NULL, 10); /* after ") S " */
+	return parent > 0 && parent <= INT_MAX ? (pid_t)parent : 0;
 }
 
 static bool is_alive(const struct peer *p) {

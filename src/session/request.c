@@ -176,13 +176,15 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 
+/* A handler removes members; json_deep_copy() takes a const value. */
+static json_t *copy_of(const json_t *params) {
+	return params == NULL ? json_object() : json_deep_copy(params);
+}
+
 static void answer(struct conn *c, const struct message *m) {
 	struct fault f = {.code = FAULT_FAILED};
 	json_t *result = NULL;
-	struct request r = {.conn = c,
-			    .id = m->id,
-			    .params = m->params != NULL ? json_copy((json_t *)(uintptr_t)m->params)
-							: json_object()};
+	struct request r = {.conn = c, .id = m->id, .params = copy_of(m->params)};
 
 	c->daemon->counters.requests++;
 	if (r.params == NULL) {

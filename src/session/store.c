@@ -362,8 +362,8 @@ int store_revoke_tokens(struct store *s, const char *session, int64_t now, int *
 	return changed < 0 ? -1 : 0;
 }
 
-/* Compares with every token of the session, also after a match: the time does not depend on the
- * bytes.  An index look-up of the hash would compare byte by byte. */
+/* H3.  Compares with every token of the session, also after a match: the time does not depend on
+ * the bytes.  An index look-up of the hash would compare byte by byte. */
 int store_check_token(struct store *s, const char *session, const struct token_hash *token,
 		      int64_t now, enum token_verdict *ret, struct err *e) {
 	auto_statement *st = NULL;

@@ -61,9 +61,18 @@ static void send_text(int channel, enum wire_kind kind, uint32_t call, char *tex
 		.kind = kind, .call = call, .text = text, .len = text == NULL ? 0 : strlen(text)};
 	struct pollfd room = {.fd = channel, .events = POLLOUT};
 
+	static char too_large[] =
+		"{\"kind\":11,\"errno\":0,\"layer\":\"session\",\"message\":\"the result is larger "
+		"than "
+		"15 MiB\",\"remedy\":\"write the output to a file, or lower limits.output\"}";
+	int rc;
+
 	/* The daemon always reads; when it is gone, this process ends soon. */
-	while (session_wire_send(channel, &m) == -EAGAIN) {
+	while ((rc = session_wire_send(channel, &m)) == -EAGAIN) {
 		(void)poll(&room, 1, -1); /* after EINTR it is tried again */
+	}
+	if (rc == -EMSGSIZE) {
+		send_text(channel, WIRE_ERROR, call, too_large);
 	}
 }
 
@@ -467,7 +476,8 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 			       .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct corral_error err = {0};
 
-	(void)prctl(PR_SET_NAME, "corral-session"); /* for ps; fails only for a bad pointer */
+	/* A hook of an agent looks for this name; fails only for a bad pointer. */
+	(void)prctl(PR_SET_NAME, "corral");
 	if (open_session(&s, with, &err) != 0) {
 		send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);

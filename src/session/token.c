@@ -9,6 +9,7 @@
 #include "base/str.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PREFIX "corral_"
@@ -24,7 +25,7 @@ void token_make(char ret_text[TOKEN_TEXT_LENGTH + 1], struct token_hash *ret_has
 	unsigned char random[RANDOM_SIZE];
 
 	randombytes_buf(random, sizeof random);
-	memcpy(ret_text, PREFIX, PREFIX_LENGTH);
+	(void)snprintf(ret_text, TOKEN_TEXT_LENGTH + 1, "%s", PREFIX); /* it fits */
 	(void)sodium_bin2hex(ret_text + PREFIX_LENGTH, (size_t)RANDOM_SIZE * 2 + 1, random,
 			     sizeof random);
 	hash_bytes(random, ret_hash);

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 
 #define INLINE_SIZE 1024
-/* Twice the output of two streams, as JSON. */
-#define TEXT_MAX ((size_t)64 * 1024 * 1024)
+/* Fits the queue of a client (QUEUE_MAX_BYTES). */
+#define TEXT_MAX ((size_t)15 * 1024 * 1024)
 
 struct frame {
 	uint32_t kind, call, nfds, in_memory;

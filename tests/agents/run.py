@@ -127,6 +127,12 @@ class Scene:
         return [self.box.corral, "run", "--profile", self.name, "--level", level, "--host-port", self.provider.port,
                 "--read", self.place, *more, "--", *self.argv]
 
+    def outside(self, argv=None):
+        """The agent itself on the host; its temporary files go with the test."""
+        place = self.box.mkdir("tmp")
+        env = {**self.box.env, "TMPDIR": place, "CLAUDE_CODE_TMPDIR": place}
+        return self.box.execute(argv or self.argv, timeout=SECONDS, env=env)
+
     def controls(self):
         """Outside, the key can be read and the server reached."""
         box = self.box
@@ -187,7 +193,7 @@ def hooked(box, place, name):
         scene.controls()
         box.corral_("agents", "install", name, "--yes").exited(0)
         box.corral_("agents", "check", name).exited(0)
-        done = box.execute(scene.argv, timeout=SECONDS)
+        done = scene.outside()
         scene.judge(done)
     finally:
         scene.close()
@@ -214,7 +220,7 @@ def served(box, place, name):
         scene.provider.tool = "mcp_+corral_+shell"
         box.env["ENABLE_TOOL_SEARCH"] = "false"  # Claude Code would list the names of the tools only
         argv = [*scene.argv[:-1], "mcp__corral__shell"] if name == "claude" else scene.argv
-        done = box.execute(argv, timeout=SECONDS)
+        done = scene.outside(argv)
         scene.judge(done)
     finally:
         scene.close()
@@ -231,7 +237,7 @@ def linked(box, place, by_variable):
             box.env["CODEX_HOME"] = f"{box.home}/.codex"
         box.corral_("agents", "install", "codex", "--yes").exited(0)
         box.corral_("agents", "check", "codex").exited(0)
-        scene.judge(box.execute(scene.argv, timeout=SECONDS))
+        scene.judge(scene.outside())
     finally:
         scene.close()
 
@@ -240,7 +246,7 @@ def bare(box, place, name):
     """The control of the hooks: without one, the same agent reads the key."""
     scene = Scene(box, place, name, [f"cat {box.home}/.ssh/id_ed25519"])
     try:
-        box.execute(scene.argv, timeout=SECONDS)
+        scene.outside()
         contains("".join(scene.provider.results), SECRET, "the key, without a hook")
     finally:
         scene.close()
@@ -253,7 +259,7 @@ def broken(box, place, name):
     try:
         box.execute([program, "agents", "install", name, "--yes"]).exited(0)
         os.unlink(program)
-        done = box.execute(scene.argv, timeout=SECONDS)
+        done = scene.outside()
         check(not box.exists("home/ran-bare"), f"the command ran without the hook: {done}")
         check(scene.provider.paths, f"the agent made no request: {done}")
     finally:
@@ -285,7 +291,7 @@ def stopped(box, place):
         text = text.replace('"timeout": 60', '"timeout": 2')
         check("sleep 60" in text and '"timeout": 2' in text, text)
         box.write(file, text)
-        done = box.execute(scene.argv, timeout=SECONDS)
+        done = scene.outside()
         check(not box.exists("home/ran-bare"), f"the command ran after the time-out of the hook: {done}")
     finally:
         scene.close()

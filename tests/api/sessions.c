@@ -700,6 +700,67 @@ TEST(a_limit_of_one_command_is_not_that_of_the_next) {
 	each_level(check_limits);
 }
 
+/* Where the memory of a session is limited by a control group. */
+static void check_memory(void) {
+	const char *greedy[] = {"sh", "-c", "exec tail /dev/zero", NULL};
+	struct corral_policy *policy = policy_of("full");
+
+	(void)corral_policy_set(policy, "limits.memory", "64M", NULL);
+	(void)corral_policy_set(policy, "require", "limits.memory", NULL);
+	struct corral_session *s = open_with(policy);
+	if (s == NULL) {
+		printf("# no control group limits memory here\n");
+	}
+	for (int i = 0; s != NULL && i < 2 && corral_session_alive(s); i++) {
+		struct corral_result *r = run(s, greedy, NULL);
+		CHECK(r != NULL && strcmp(corral_result_reason(r), "oom") == 0);
+		corral_result_free(r);
+		CHECK_INT(sh(s, "kill -9 $$", NULL, 0), 128 + 9);
+		r = run(s, (const char *const[]){"sh", "-c", "kill -9 $$", NULL}, NULL);
+		CHECK(r != NULL && strcmp(corral_result_reason(r), "signal") == 0);
+		corral_result_free(r);
+	}
+	corral_session_close(s);
+	corral_policy_free(policy);
+}
+
+TEST(a_command_that_the_oom_killer_ends_has_that_reason_and_the_next_has_not) {
+	world_begin();
+	check_memory();
+	world_end();
+}
+
+static size_t open_descriptors(void) {
+	DIR *dir = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (dir != NULL && readdir(dir) != NULL) {
+		n++;
+	}
+	(void)closedir(dir);
+	return n;
+}
+
+static size_t before_all;
+
+static void check_leftovers(struct corral_session *s) {
+	size_t before = open_descriptors();
+
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(sh(s, "true", NULL, 0), 0);
+		struct corral_exec *x = start(s, "true", CORRAL_NULL);
+		CHECK_STR(ends_with(x), "exit");
+		corral_exec_free(start(s, "sleep 1000", CORRAL_NULL));
+	}
+	CHECK_INT(open_descriptors(), before);
+}
+
+TEST(commands_and_sessions_leave_no_descriptor_open) {
+	before_all = open_descriptors();
+	each_level(check_leftovers);
+	CHECK_INT(open_descriptors(), before_all);
+}
+
 static void check_signal(struct corral_session *s) {
 	int out[2];
 	char line[64];

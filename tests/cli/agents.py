@@ -104,6 +104,23 @@ def register(suite):
             again = box.run("--level", level, "-c", "ls ~/.codex").exited(0)
             equal(again.out, "session\n", "the state in the next run, without a trace of the settings")
 
+        @test(f"{level}: a symlink that a command left in HOME does not lead the links of the next run out")
+        def _(box, level=level):
+            box.write("home/.codex/config.toml", "model = 1\n")
+            victim = box.mkdir("home/victim")
+            box.run("--level", level, "-c", f"ln -s {victim} ~/.codex && ls -d ~/.codex").exited(0)
+            box.run("--level", level, "--read", "~/.codex/config.toml", "-c", "cat ~/.codex/config.toml")
+            equal((os.listdir(victim), box.read("home/.codex/config.toml")), ([], "model = 1\n"), "the host")
+
+        @test(f"{level}: a granted file and directory of the home are under the names that programs use")
+        def _(box, level=level):
+            box.write("home/data/table.csv", "1,2\n")
+            box.write("home/notes/one.txt", "one\n")
+            script = "cat ~/data/table.csv ~/notes/one.txt; echo two > ~/notes/two.txt"
+            done = box.run("--level", level, "--read", "~/data/table.csv", "--write", "~/notes", "-c", script).exited(0)
+            equal((done.out, box.read("home/notes/two.txt")), ("1,2\none\n", "two\n"), "stdout and the host")
+            equal(box.run("--level", level, "-c", "ls ~").exited(0).out, "", "the next run, without the grants")
+
     for name in EVENTS:
         @test(f"hook {name}: the command comes back inside, whatever it holds")
         def _(box, name=name):

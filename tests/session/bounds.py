@@ -89,6 +89,34 @@ def test_many_connections_are_refused_in_bounded_memory(service):
     service.good("session", "stop", session)
 
 
+def test_a_result_that_is_too_large_is_an_error(service):
+    session = service.create("--set", "limits.output=64MiB")
+    status, out, err = service.run("session", "exec", session, "--json", "--", "sh", "-c", "head -c 20000000 /dev/zero | tr '\\0' x")
+    check(status != 0 and "larger than" in err, f"{status} {out[:100]!r} {err!r}")
+    equal(service.good("session", "exec", session, "echo", "fine"), "fine\n", "a command afterwards")
+    service.good("session", "stop", session)
+
+
+def test_clients_are_refused_when_descriptors_run_out(service):
+    service.stop()
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, soft[1]))
+    try:
+        process, service.account = service.account, {**service.account, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+        service.start()
+    finally:
+        service.account = process
+        resource.setrlimit(resource.RLIMIT_NOFILE, soft)
+    clients = [service.client() for _ in range(80)]
+    check("no free descriptor" in (error_of(clients[-1]) or ""), "no error without descriptors")
+    for client in clients:
+        client.close()
+    wait_until(lambda: descriptors(service) < 20)
+    serves(service)
+    service.stop()
+    service.start()
+
+
 def test_one_session_cannot_take_the_connections_of_others(service):
     first, second = service.made(), service.made()
     path = f"{service.place}/run/corral/s/{first['id']}.sock"
