@@ -14,17 +14,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SETTINGS_MAX ((size_t)64 * 1024 * 1024)
 
 /* Reads a file of settings into before and after; behind a symlink the file that it names. */
 int editing_load(struct change *c, const char *path, struct err *e) {
 	char real[PATH_MAX];
+	struct stat st;
 
 	c->missing = realpath(path, real) == NULL;
 	(void)snprintf(c->path, sizeof c->path, "%s", c->missing ? path : real);
 	if (c->missing && errno != ENOENT) {
 		return err_sys_at(e, "agents", "cannot find the settings", path);
+	}
+	if (c->missing && lstat(path, &st) == 0) {
+		(void)err_set(e, ERR_USAGE, "agents", "%.200s is a symlink to a missing file",
+			      path);
+		return err_fix(e, "restore that file, or remove the symlink");
 	}
 	if (!c->missing && fd_read_file(c->path, SETTINGS_MAX, &c->before) != 0) {
 		return err_sys_at(e, "agents", "cannot read the settings", c->path);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SERVER "corral"
+#define SERVERS "mcp_servers" /* in TOML */
 
 void settings_done(struct changes *c) {
 	for (size_t i = 0; i < CHANGES_MAX; i++) {
@@ -237,13 +238,20 @@ static int set_mcp(const struct agent *agent, struct change *c, const char *prog
 static int set_mcp_toml(struct change *c, const char *program, struct err *e) {
 	struct buf lines;
 
+	toml_table_remove(&c->after, "[" SERVERS "." SERVER "]");
+	if (toml_table_is_other(&c->after, SERVERS, SERVER)) {
+		(void)err_set(e, ERR_USAGE, "agents",
+			      "%.200s has " SERVERS "." SERVER
+			      " in a form that Corral does not edit",
+			      c->path);
+		return err_fix(e, "remove it by hand; nothing was changed");
+	}
 	buf_init(&lines);
-	toml_table_remove(&c->after, "[mcp_servers." SERVER "]");
 	if (program != NULL) {
 		buf_puts(&lines, "command = ");
 		toml_key(&lines, program);
 		buf_puts(&lines, "\nargs = [\"mcp\"]\n");
-		toml_table_add(&c->after, "[mcp_servers." SERVER "]", lines.data);
+		toml_table_add(&c->after, "[" SERVERS "." SERVER "]", lines.data);
 	}
 	int rc = buf_failed(&lines) || buf_failed(&c->after) ? err_memory(e, "agents") : 0;
 	buf_done(&lines);

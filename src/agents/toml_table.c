@@ -4,11 +4,17 @@
  * Should:   end the table at the next line that begins with "[", and leave the comments before
  *           that line to the next table.
  * Must not: parse the rest: a table appended at the end is valid after any valid text.
- * Fails:    with the buffer, out of memory; a header that is written in another way is not found.
- */
+ * Fails:    with the buffer, out of memory; a header that is written in another way is not found,
+ *           except by toml_table_is_other(). */
 #include "agents/toml_table.h"
 
+#include "base/str.h"
+
+#include <stdio.h>
 #include <string.h>
+
+/* Longer than each key that is looked for. */
+#define SQUEEZED 128
 
 void toml_key(struct buf *out, const char *text) {
 	buf_puts(out, "\"");
@@ -78,4 +84,43 @@ void toml_table_add(struct buf *text, const char *header, const char *lines) {
 		buf_puts(text, text->data[text->len - 1] == '\n' ? "\n" : "\n\n");
 	}
 	buf_printf(text, "%s\n%s", header, lines == NULL ? "" : lines);
+}
+
+/* A line without spaces, quotes and comment, as far as it fits. */
+static void squeeze(const struct buf *text, size_t at, char out[SQUEEZED]) {
+	size_t end = line_end(text, at), n = 0;
+
+	for (; at < end && n + 1 < SQUEEZED && text->data[at] != '#'; at++) {
+		if (strchr(" \t\r\n\"'", text->data[at]) == NULL) {
+			out[n++] = text->data[at];
+		}
+	}
+	out[n] = '\0';
+}
+
+/* The line begins with this name as a whole key. */
+static bool sets(const char *line, const char *name) {
+	return str_starts(line, name) && line[strlen(name)] != '\0' &&
+	       strchr(".=]", line[strlen(name)]) != NULL;
+}
+
+bool toml_table_is_other(const struct buf *text, const char *table, const char *key) {
+	char line[SQUEEZED], section[SQUEEZED] = "", whole[SQUEEZED], within[SQUEEZED];
+
+	(void)snprintf(whole, sizeof whole, "%s.%s", table, key); /* names of ours: they fit */
+	(void)snprintf(within, sizeof within, "[%s]", table);
+	for (size_t at = 0; at < text->len; at = line_end(text, at)) {
+		squeeze(text, at, line);
+		const char *name = line + strspn(line, "[");
+		if (line[0] == '[') {
+			memcpy(section, line, sizeof line);
+		}
+		bool top = line[0] == '[' || section[0] == '\0';
+		if ((top && sets(name, whole)) ||
+		    (section[0] == '\0' && sets(name, table) && name[strlen(table)] == '=') ||
+		    (streq(section, within) && sets(line, key))) {
+			return true;
+		}
+	}
+	return false;
 }

@@ -19,7 +19,8 @@
 #define SECRETS .group = GROUP_SECRETS, ALL
 #define LIMITS .group = GROUP_LIMITS, ALL
 /* The other verbs with a policy give no secret to anything. */
-#define WITH_SECRETS (FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_LEARN | FOR_MCP | FOR_SESSION_CREATE)
+#define WITH_SECRETS                                                                               \
+	(FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_LEARN | FOR_MCP | FOR_SESSION_CREATE)
 
 const char *const option_groups[GROUP_COUNT] = {
 	[GROUP_FILES] = "Files",     [GROUP_BOUNDARY] = "Boundary", [GROUP_NETWORK] = "Network",

@@ -48,6 +48,25 @@ static int check_path(const struct mcp_call *call, const struct corral_check *ch
 	return 0;
 }
 
+/* Whether the path is in the private HOME.  The library looks chdir up on the host, where the same
+ * path is a file of the user that the sandbox hides: its error would tell whether that exists. */
+static bool is_in_home(const struct mcp_call *call, const char *path) {
+	const struct corral_check check = {.path = path, .write = 0};
+	struct corral_files *files = NULL;
+	struct corral_error err;
+	auto_free char *text = NULL;
+	int allowed = 0;
+
+	bool known = corral_files_new(call->config->policy, &files, &err) == 0 &&
+		     corral_files_check(files, &check, CORRAL_JSON, &text, &allowed, &err) == 0;
+	corral_files_free(files);
+	json_t *verdict = known ? json_loads(text, 0, NULL) : NULL;
+	const char *rule = json_string_value(json_object_get(verdict, "rule"));
+	bool home = rule == NULL || streq(rule, "private home");
+	json_decref(verdict);
+	return home;
+}
+
 static int set_directory(const struct mcp_call *call, struct corral_policy *policy,
 			 struct mcp_reply *reply) {
 	const char *given = mcp_text_argument(call, "working_dir");
@@ -59,6 +78,11 @@ static int set_directory(const struct mcp_call *call, struct corral_policy *poli
 		return 0;
 	}
 	if (check_path(call, &check, reply) != 0) {
+		return -1;
+	}
+	if (is_in_home(call, given)) {
+		mcp_text_misuse(reply, "Invalid argument `working_dir`: it is in the private HOME. "
+				       "Start in the workspace, and change to it with cd.");
 		return -1;
 	}
 	buf_init(&path);

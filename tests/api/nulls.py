@@ -35,6 +35,7 @@ OPTIONAL = {
     ("corral_scan_feed", "bytes"),  # of no bytes
     ("corral_secret_set", "options"), ("corral_secret_set", "value"),  # of no bytes
     ("corral_secret_remove", "options"), ("corral_secret_list", "options"), ("corral_secret_import", "options"),
+    ("corral_session_open", "options"), ("corral_session_run", "options"), ("corral_session_exec", "options"),
     ("corral_secret_import", "count"), ("corral_secret_rekey", "options"), ("corral_secret_export", "options"),
 }
 
@@ -90,6 +91,13 @@ class Library:
     def process(self):
         return self.made("corral_spawn", self.words(), None)
 
+    def session(self):
+        """In the process that makes the call: a session belongs to the process that opened it."""
+        return self.made("corral_session_open", None)
+
+    def command(self):
+        return self.made_from("corral_session_exec", ctypes.c_void_p(self.session()), self.words(), None)
+
     def value(self, kind):
         """Something that is valid for a parameter of this type."""
         bare = kind.replace("const ", "").replace(" ", "")
@@ -97,7 +105,8 @@ class Library:
             return ctypes.c_size_t(0)
         handles = {"structcorral_policy*": lambda: self.policy, "structcorral_files*": lambda: self.files,
                    "structcorral_result*": lambda: self.result, "structcorral_url*": lambda: self.verdict,
-                   "structcorral_process*": self.process, "structcorral_scanner*": lambda: self.scanner,
+                   "structcorral_process*": self.process, "structcorral_session*": self.session,
+                   "structcorral_exec*": self.command, "structcorral_scanner*": lambda: self.scanner,
                    "structcorral_scan_stream*": lambda: self.scan}
         if bare in handles:
             return ctypes.c_void_p(handles[bare]())

@@ -64,7 +64,6 @@ class Bench:
     def __init__(self, build, quick=False, full=False):
         self.build, self.quick, self.full = os.path.realpath(build), quick, full
         self.notes = []
-        self.mounted = []
         self.place = tempfile.mkdtemp(prefix="corral-bench-", dir=os.environ.get("BENCH_PLACE", "/var/tmp"))
         os.chmod(self.place, 0o755)
         name = os.environ.get("BENCH_USER", "games") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
@@ -76,7 +75,9 @@ class Bench:
         self.compiled = {}
 
     def close(self):
-        for path in reversed(self.mounted):
+        with open("/proc/mounts", encoding="utf-8") as source:  # also those that podman leaves
+            mounted = [line.split()[1] for line in source if line.split()[1].startswith(self.place + "/")]
+        for path in reversed(mounted):
             subprocess.run(["umount", "-l", path], check=False)
         shutil.rmtree(self.place, ignore_errors=True)
 
@@ -109,12 +110,12 @@ class Bench:
         if os.geteuid() != 0:
             self.note("tmpfs: left out: only root can mount one")
         elif subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8g,mode=755", "none", memory], check=False).returncode == 0:
-            self.mounted.append(memory)
             self.user.own(memory)
             found = {"tmpfs": memory, **found}
         return found
 
     def note(self, text):
+        text = " ".join(text.replace(self.place, "DIR").split())
         print(text, flush=True)
         self.notes.append(text)
 

@@ -149,12 +149,15 @@ def main():
     names = chosen()
     report = Report(f"{options.build}/bench.json")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    left_out = [] if options.render else run(report, options.build, names, quick)
     # A part of the bench does not replace a document of the whole.
     target = options.document or (f"{options.build}/performance.md" if quick or names else f"{ROOT}/docs/performance.md")
-    if report.data["sections"]:
-        document.write(target, report.data, SECTIONS)
-        print(f"{report.path}, {target}" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+    left_out = []
+    try:
+        left_out += [] if options.render else run(report, options.build, names, quick)
+    finally:  # also of a run that was interrupted
+        if report.data["sections"]:
+            document.write(target, report.data, SECTIONS)
+            print(f"{report.path}, {target}" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
     return 0
 
 

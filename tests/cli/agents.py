@@ -4,11 +4,30 @@ import json
 import os
 import stat
 
-from harness import check, contains, equal
+from harness import Skip, check, contains, equal
 
 NAMES = ["aider", "amp", "claude", "codex", "copilot", "cursor", "gemini", "goose", "opencode"]
 EVENTS = {"claude": ("PreToolUse", "Bash"), "codex": ("PreToolUse", "Bash"), "cursor": ("preToolUse", "Shell"),
           "gemini": ("BeforeTool", "run_shell_command")}
+
+PYTHON = "/usr/bin/python3"
+# Sets no_new_privs and a filter that allows every call, as another sandbox might, and starts a program.
+FILTERED = """
+import ctypes, os, struct, sys
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+program = Program(1, ctypes.addressof(allow))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+# Starts a program below a process that it cannot trace.
+FIRST = """
+import ctypes, subprocess, sys
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+"""
 
 
 def event(box, name, command, **more):
@@ -152,8 +171,39 @@ def register(suite):
             box.write("ws/event", text)
             done = box.run("--level", level, "--read", box.corral, "-c", f"{box.corral} hook claude < event").exited(0)
             equal(done.out, "{}", "inside")
+            if level == "full":
+                words = ("--profile", "strict", "--read", box.corral, "--", box.corral, "hook", "claude")
+                equal(box.run(*words, stdin=text).exited(0).out, "{}", "inside, with a root of its own")
             box.env.update({"CORRAL": "1", "CORRAL_INSIDE": "1", "container": "corral"})
             contains(command_of(box.corral_("hook", "claude", stdin=text).exited(0).json), " run ", "outside")
+
+    @test("hook: no_new_privs and a filter of another program are not a sandbox of Corral, nor is a parent with its name")
+    def _(box):
+        box.write("ws/filtered.py", FILTERED)
+        text = event(box, "claude", "true")
+        filtered = [PYTHON, f"{box.ws}/filtered.py"]
+        contains(box.execute([*filtered, "grep", "-E", "^(NoNewPrivs|Seccomp):", "/proc/self/status"]).exited(0).out,
+                 "NoNewPrivs:\t1\nSeccomp:\t2\n", "control")
+        answer = box.execute([*filtered, box.corral, "hook", "claude"], stdin=text).exited(0)
+        contains(command_of(answer.json), " run ", "with a filter")
+        os.symlink("/bin/bash", f"{box.ws}/corral")
+        script = f"cat /proc/$$/comm >&2; {box.corral} hook claude; true"
+        answer = box.execute([*filtered, f"{box.ws}/corral", "-c", script], stdin=text).exited(0)
+        equal(answer.err, "corral\n", "control: the name of the parent")
+        contains(command_of(answer.json), " run ", "below a process with the name of Corral")
+
+    @test("hook: a /proc with hidepid, no_new_privs and a filter of another program are not a sandbox of Corral")
+    def _(box):
+        box.write("ws/filtered.py", FILTERED)
+        box.write("ws/first.py", FIRST)
+        box.write("ws/event", event(box, "claude", "true"))
+        script = f"mount -t proc -o hidepid=1 proc /proc || exit 77; exec {PYTHON} first.py setpriv --bounding-set=-all --inh-caps=-all "
+        script += f"{PYTHON} filtered.py sh -c 'cat /proc/1/comm >&2; {box.corral} hook claude < event'"
+        done = box.execute(["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "sh", "-c", script])
+        if done.status == 77 or "unshare failed" in done.err:
+            raise Skip("/proc cannot be mounted here")
+        contains(done.exited(0).err, "Operation not permitted", "control")
+        contains(command_of(done.json), " run ", "the answer")
 
     for name, file in (("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("cursor", ".cursor/hooks.json"),
                        ("gemini", ".gemini/settings.json")):
@@ -202,6 +252,23 @@ def register(suite):
         contains(answer.out, '"serverInfo"', "the server that is entered")
         box.corral_("agents", "install", "aider", "--yes").exited(2).said("--profile aider")
 
+    @test("agents install --mcp: a server in TOML of another form is left alone, and not entered twice")
+    def _(box):
+        plain = 'model = "corral"\n[mcp_servers.corral-two]\ncommand = "x"\n'
+        for text in ('[mcp_servers.corral] # mine\ncommand = "x"\n', '  [mcp_servers.corral]\n', '[ mcp_servers . "corral" ]\n',
+                     '[mcp_servers]\ncorral = {command = "x"}\n', '[mcp_servers]\ncorral.command = "x"\n',
+                     'mcp_servers = {corral = {command = "x"}}\n', 'mcp_servers.corral.command = "x"\n',
+                     '[mcp_servers.corral]\ncommand = "x"\n[mcp_servers.corral.env]\nA = "b"\n'):
+            box.write("home/.codex/config.toml", plain.split("[")[0] + text)
+            for verb in (("install", "codex", "--mcp"), ("uninstall", "codex")):
+                box.corral_("agents", *verb, "--yes").exited(2).said("in a form that Corral does not edit")
+                equal(box.read("home/.codex/config.toml"), plain.split("[")[0] + text, "the file")
+        box.write("home/.codex/config.toml", plain)
+        box.corral_("agents", "install", "codex", "--mcp", "--yes").exited(0)
+        contains(box.read("home/.codex/config.toml"), "[mcp_servers.corral]\n", "control")
+        box.corral_("agents", "uninstall", "codex", "--yes").exited(0)
+        equal(box.read("home/.codex/config.toml"), plain, "after uninstall")
+
     @test("agents: a name that is unknown, settings that are broken")
     def _(box):
         box.corral_("agents", "install", "cluade", "--yes").exited(2).said("did you mean claude")
@@ -209,3 +276,14 @@ def register(suite):
         box.write("home/.claude/settings.json", '{"hooks": ')
         box.corral_("agents", "install", "claude", "--yes").exited(2).said("not valid JSON")
         equal(box.read("home/.claude/settings.json"), '{"hooks": ', "the file")
+
+    @test("agents install: settings behind a symlink are changed there; a symlink to a missing file stays")
+    def _(box):
+        link, file = f"{box.home}/.claude/settings.json", box.write("home/dotfiles/claude.json", "{}\n")
+        box.mkdir("home/.claude")
+        os.symlink(file, link)
+        box.corral_("agents", "install", "claude", "--yes").exited(0)
+        check(os.path.islink(link) and "hook claude" in box.read("home/dotfiles/claude.json"), "control: the file behind it")
+        os.unlink(file)
+        box.corral_("agents", "install", "claude", "--yes").exited(2).said("is a symlink to a missing file")
+        check(os.path.islink(link) and not os.path.exists(file), "the symlink was replaced")

@@ -3,7 +3,8 @@
  * here (--wrap).  So each row of the suite makes its attempt in a warm sandbox.
  *
  * Each run opens a session, runs one command before the attempt, so that the attempt is not the
- * zygote's first, and closes the session.  A pty and --ask, which sessions do not have, stay cold. */
+ * zygote's first, and closes the session.  A pty and --ask, which sessions do not have, stay cold.
+ */
 #include <corral.h>
 
 int __real_corral_run(const struct corral_policy *policy, const char *const *argv,

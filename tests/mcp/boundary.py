@@ -64,6 +64,18 @@ def register(suite):
                      for at in (there, missing)]
             equal(words[0], words[1], f"the answers of list_directory for {there} and {missing}")
 
+    @suite.test("mcp: working_dir in the private HOME reveals nothing about the user's own")
+    def _(box):
+        box.mkdir("home/own/there")
+        client = Client(box)
+        words = []
+        for name in ("there", "missing"):
+            client.data("make_directory", path=f"{box.home}/own/{name}")
+            equal(client.data("shell", command=f"cd ~/own/{name} && echo in")["stdout"], "in\n", "control: it exists inside")
+            words.append(client.refused("shell", command="true", working_dir=f"{box.home}/own/{name}").replace("missing", "there"))
+        equal(words[0], words[1], "the answers")
+        check(not box.exists("home/own/missing"), "control: it does not exist outside")
+
     @suite.test("mcp: why tells of a hidden path what it tells of one that does not exist", base=outside_tmp)
     def _(box):
         secret(box)

@@ -23,7 +23,7 @@ int verdict_change(const struct call *c, const struct resolved *p);
 int verdict_make(const struct call *c, const struct resolved *p);
 
 /* With namespaces: no rule is about this real path, so that a file there may be opened, changed and
- * created whatever file it is.  False where a rule depends on the file. */
+ * created, regardless of the file.  False where a rule depends on it. */
 bool verdict_is_free(const struct call *c, const char *real);
 
 /* Remove or replace a name: as verdict_make(), and -EBUSY when a rule is about that path or one
