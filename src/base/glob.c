@@ -330,9 +330,9 @@ static uint64_t bit_of(const char *name, size_t len) {
 	if (len == 0) {
 		return 0;
 	}
-	unsigned first = (unsigned char)name[0] | 0x20U,
-		 middle = (unsigned char)name[len / 2] | 0x20U,
-		 last = (unsigned char)name[len - 1] | 0x20U;
+	size_t first = (unsigned char)name[0] | 0x20U,
+	       middle = (unsigned char)name[len / 2] | 0x20U,
+	       last = (unsigned char)name[len - 1] | 0x20U;
 
 	return (uint64_t)1 << ((len + 5 * first + 11 * middle + 23 * last) & 63);
 }

@@ -116,6 +116,8 @@ enum option_group {
 #define FOR_SESSION_ACTIVITY FOR_VERB(30)
 #define FOR_AGENTS FOR_VERB(31) /* agents install, uninstall */
 
+#define FOR_EVERY_VERB (~UINT64_C(0))
+
 /* Verbs that plan a run, and those that also check or explain one. */
 #define FOR_ALL                                                                                    \
 	(FOR_RUN | FOR_SHELL | FOR_EXPLAIN | FOR_POLICY | FOR_TEST | FOR_MCP | FOR_LEARN |         \

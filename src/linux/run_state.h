@@ -47,7 +47,7 @@ struct run_state_copy run_state_read(const struct run_state *f); /* NULL: all ze
 
 /* By pid 1 or the guard, when every other process of the run has ended and was reaped: records the
  * usage.  System calls only. */
-void run_state_count(struct run_state *f);
+void run_state_count(struct run_state *s);
 void run_state_free(struct run_state *f); /* accepts NULL */
 
 #endif
