@@ -61,7 +61,6 @@ void entry_mcp(const struct agent *agent, const char *program, struct buf *out) 
 /* Codex hashes the normal form of the entry as JSON with sorted keys. */
 void entry_codex_hash(const struct agent *agent, const char *command, char out[ENTRY_HASH]) {
 	const struct hook_entry *row = &hook_entries[agent->hook];
-	unsigned char hash[crypto_hash_sha256_BYTES];
 	struct buf text;
 
 	buf_init(&text);
@@ -72,6 +71,7 @@ void entry_codex_hash(const struct agent *agent, const char *command, char out[E
 		   row->timeout, row->matcher);
 	(void)snprintf(out, ENTRY_HASH, "sha256:");
 	if (!buf_failed(&text)) {
+		unsigned char hash[crypto_hash_sha256_BYTES];
 		(void)crypto_hash_sha256(hash, (const unsigned char *)text.data, text.len);
 		for (size_t i = 0; i < sizeof hash; i++) {
 			(void)snprintf(out + 7 + 2 * i, 3, "%02x", hash[i]);

@@ -145,7 +145,7 @@ int settings_codex_trust(const struct agent *agent, const json_t *root, const ch
 			 struct change *config, struct err *e) {
 	struct agent_place place;
 	struct buf header, lines;
-	char path[PATH_MAX], hash[ENTRY_HASH];
+	char path[PATH_MAX];
 
 	if (agents_place(agent, &place, e) != 0 ||
 	    agents_path(path, place.dir, "config.toml", e) != 0 ||
@@ -158,6 +158,7 @@ int settings_codex_trust(const struct agent *agent, const json_t *root, const ch
 	if (codex_header(agent, &place, root, &header) > 0) {
 		toml_table_remove(&config->after, header.data);
 		if (command != NULL) {
+			char hash[ENTRY_HASH];
 			entry_codex_hash(agent, command, hash);
 			buf_printf(&lines, "trusted_hash = \"%s\"\n", hash);
 			toml_table_add(&config->after, header.data, lines.data);

@@ -157,8 +157,6 @@ int verb_agents(struct invocation *inv, struct corral_error *err) {
 
 /* The agent that the one argument names; NULL with *err filled. */
 static const struct agent *chosen(const struct invocation *inv, struct corral_error *err) {
-	struct nearest n;
-	char remedy[96];
 
 	if (inv->nwords != 1) {
 		(void)usage_error(err, "list the names: corral agents",
@@ -167,6 +165,8 @@ static const struct agent *chosen(const struct invocation *inv, struct corral_er
 	}
 	const struct agent *agent = agent_by_name(inv->words[0]);
 	if (agent == NULL) {
+		struct nearest n;
+		char remedy[96];
 		nearest_init(&n, inv->words[0]);
 		for (size_t i = 0; i < agents_count; i++) {
 			nearest_offer(&n, agents[i].name);

@@ -133,9 +133,8 @@ struct journal_part journal_part_from(const struct journal *j, uint64_t exec) {
 /* A record: this, then four strings with their NUL: named, resolved, and those of the second path,
  * which are empty where the call has one. */
 struct refused_head {
-	uint16_t op;
-	uint16_t error;
-	uint32_t unused;
+	uint32_t op;
+	uint32_t error;
 	uint64_t exec;
 };
 
@@ -145,7 +144,7 @@ void journal_refuse(struct journal *j, const struct journal_refusal *r) {
 	const char *const texts[REFUSED_TEXTS] = {r->named[0], r->resolved[0], r->named[1],
 						  r->resolved[1]};
 	struct refused_head head = {
-		.op = (uint16_t)r->op, .error = (uint16_t)r->error, .exec = r->exec};
+		.op = (uint32_t)r->op, .error = (uint32_t)r->error, .exec = r->exec};
 	char record[sizeof head + (size_t)REFUSED_TEXTS * PATH_MAX];
 	size_t used = sizeof head;
 

@@ -202,7 +202,7 @@ static int send_all(struct warm_message *m, int socket, const int *fds, size_t n
 	struct msghdr msg = {
 		.msg_iov = body,
 		.msg_iovlen = 2,
-		.msg_control = &control,
+		.msg_control = control.space,
 		.msg_controllen = CMSG_SPACE(sizeof(int) * n),
 	};
 	struct cmsghdr *c = &control.align; /* CMSG_FIRSTHDR */
@@ -221,13 +221,13 @@ static int send_all(struct warm_message *m, int socket, const int *fds, size_t n
 int warm_message_send(struct warm_message *m, int socket, const int *fds, size_t nfds, int status) {
 	int passed[2 + WARM_FDS_MAX] = {status};
 	size_t n = 1;
-	auto_fd memory = -1;
+	bool large = m->head.size > WARM_INLINE;
+	auto_fd memory = large ? memory_of(m) : -1;
 
-	if (m->head.size > WARM_INLINE) {
-		memory = memory_of(m);
-		if (memory < 0) {
-			return -1;
-		}
+	if (large && memory < 0) {
+		return -1;
+	}
+	if (large) {
 		m->head.in_memory = 1;
 		passed[n++] = memory;
 	}

@@ -270,7 +270,7 @@ static void give_entries(const struct corral_entry *entries, size_t count,
 	size_t shown = count < LIST_MAX ? count : LIST_MAX;
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < count && i < LIST_MAX; i++) {
 		const struct corral_entry *e = &entries[i];
 		json_t *name = mcp_text_value(e->name, strlen(e->name));
 		put_entry(&reply->text, e, name);

@@ -97,12 +97,12 @@ static int check_members(const char *name, json_t *value, const json_t *rule, st
 
 static int check_value(const char *name, json_t *value, const json_t *rule, struct buf *why) {
 	const char *type = json_string_value(json_object_get(rule, "type"));
-	char wrong[64] = "it must be of type ";
 
 	if (type == NULL) {
 		return refuse(why, name, "its schema has no type");
 	}
 	if (!has_type(value, type)) {
+		char wrong[64] = "it must be of type ";
 		(void)strncat(wrong, type, sizeof wrong - strlen(wrong) - 1);
 		return refuse(why, name, wrong);
 	}

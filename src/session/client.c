@@ -107,7 +107,7 @@ static int send_line(const struct client *c, char *line, size_t len, const int *
 	if (nfds > 0) {
 		m.msg_control = control.bytes;
 		m.msg_controllen = CMSG_SPACE(sizeof(int) * nfds);
-		struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+		struct cmsghdr *h = &control.align; /* CMSG_FIRSTHDR */
 		h->cmsg_level = SOL_SOCKET;
 		h->cmsg_type = SCM_RIGHTS;
 		h->cmsg_len = CMSG_LEN(sizeof(int) * nfds);

@@ -122,12 +122,6 @@ struct call {
 	struct call *next;
 };
 
-/* A message that the supervisor has no room for yet. */
-struct queued {
-	struct wire_message message;
-	struct queued *next;
-};
-
 /* A session that has not ended. */
 struct live {
 	struct daemon *daemon;
@@ -141,7 +135,8 @@ struct live {
 	char reason[360];                  /* why it stops */
 	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
 	struct call *calls;
-	struct queued *queue; /* for the supervisor, the first one first */
+	/* That the supervisor has no room for yet, the first one first. */
+	struct wire_message queue[QUEUE_MAX];
 	size_t nqueued;
 	uint32_t last_call;
 	size_t connections;

@@ -61,17 +61,14 @@ static void change_state(struct live *l, enum session_event event, const char *r
 /* ---- messages for the supervisor ---- */
 
 static void pop_message(struct live *l) {
-	struct queued *first = l->queue;
-
-	l->queue = first->next;
+	session_wire_done(&l->queue[0]);
 	l->nqueued--;
-	session_wire_done(&first->message);
-	free(first);
+	memmove(l->queue, l->queue + 1, l->nqueued * sizeof *l->queue);
 }
 
 static void watch_channel(struct live *l) {
 	struct err e = {0};
-	uint32_t events = EPOLLIN | (l->queue != NULL ? EPOLLOUT : 0U);
+	uint32_t events = EPOLLIN | (l->nqueued > 0 ? EPOLLOUT : 0U);
 
 	if (l->channel.fd >= 0 &&
 	    daemon_loop_watch(&l->daemon->loop, &l->channel, events, &e) != 0) {
@@ -80,8 +77,8 @@ static void watch_channel(struct live *l) {
 }
 
 static void flush_messages(struct live *l) {
-	while (l->queue != NULL) {
-		int rc = session_wire_send(l->channel.fd, &l->queue->message);
+	while (l->nqueued > 0) {
+		int rc = session_wire_send(l->channel.fd, &l->queue[0]);
 		if (rc == -EAGAIN) {
 			break;
 		}
@@ -91,24 +88,14 @@ static void flush_messages(struct live *l) {
 }
 
 int live_send(struct live *l, struct wire_message *m) {
-	int rc = l->channel.fd < 0  ? -EPIPE
-		 : l->queue != NULL ? -EAGAIN
-				    : session_wire_send(l->channel.fd, m);
+	int rc = l->channel.fd < 0 ? -EPIPE
+		 : l->nqueued > 0  ? -EAGAIN
+				   : session_wire_send(l->channel.fd, m);
 	if (rc == -EAGAIN && l->nqueued < QUEUE_MAX) {
-		struct queued *q = calloc(1, sizeof *q), **last = &l->queue;
-		if (q == NULL) {
-			rc = -ENOMEM;
-		} else {
-			while (*last != NULL) {
-				last = &(*last)->next;
-			}
-			q->message = *m;
-			*m = (struct wire_message){0};
-			*last = q;
-			l->nqueued++;
-			rc = 0;
-			watch_channel(l);
-		}
+		l->queue[l->nqueued++] = *m;
+		*m = (struct wire_message){0};
+		rc = 0;
+		watch_channel(l);
 	}
 	session_wire_done(m);
 	return rc;
@@ -231,7 +218,7 @@ static void live_free(struct live *l) {
 	while (l->calls != NULL) {
 		live_drop_call(l, l->calls);
 	}
-	while (l->queue != NULL) {
+	while (l->nqueued > 0) {
 		pop_message(l);
 	}
 	daemon_closed();

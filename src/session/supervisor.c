@@ -61,10 +61,6 @@ static void send_text(int channel, enum wire_kind kind, uint32_t call, char *tex
 		.kind = kind, .call = call, .text = text, .len = text == NULL ? 0 : strlen(text)};
 	struct pollfd room = {.fd = channel, .events = POLLOUT};
 
-	static char too_large[] =
-		"{\"kind\":11,\"errno\":0,\"layer\":\"session\",\"message\":\"the result is larger "
-		"than "
-		"15 MiB\",\"remedy\":\"write the output to a file, or lower limits.output\"}";
 	int rc;
 
 	/* The daemon always reads; when it is gone, this process ends soon. */
@@ -72,6 +68,11 @@ static void send_text(int channel, enum wire_kind kind, uint32_t call, char *tex
 		(void)poll(&room, 1, -1); /* after EINTR it is tried again */
 	}
 	if (rc == -EMSGSIZE) {
+		static char too_large[] = "{\"kind\":11,\"errno\":0,\"layer\":\"session\","
+					  "\"message\":\"the result is larger "
+					  "than "
+					  "15 MiB\",\"remedy\":\"write the output to a file, or "
+					  "lower limits.output\"}";
 		send_text(channel, WIRE_ERROR, call, too_large);
 	}
 }
@@ -129,10 +130,10 @@ static void send_result(const struct job *j, const struct corral_result *result)
 /* A NULL-terminated array whose texts belong to the JSON. */
 static const char **texts_of(const json_t *array) {
 	const char **list = calloc(json_array_size(array) + 1, sizeof *list);
-	size_t i;
-	json_t *text;
 
 	if (list != NULL) {
+		size_t i;
+		const json_t *text;
 		json_array_foreach(array, i, text) {
 			list[i] = json_string_value(text);
 		}

@@ -49,16 +49,15 @@ int session_wire_send(int channel, const struct wire_message *m) {
 	if (n > 0) {
 		memcpy(fds, m->fds, n * sizeof *fds);
 	}
-	auto_fd memory = -1;
-	if (m->len <= sizeof f.text) {
-		if (m->len > 0) {
-			memcpy(f.text, m->text, m->len);
-		}
-	} else {
-		memory = text_in_memory(m->text, m->len);
-		if (memory < 0) {
-			return -errno;
-		}
+	bool large = m->len > sizeof f.text;
+	auto_fd memory = large ? text_in_memory(m->text, m->len) : -1;
+	if (large && memory < 0) {
+		return -errno;
+	}
+	if (!large && m->len > 0) {
+		memcpy(f.text, m->text, m->len);
+	}
+	if (large) {
 		f.in_memory = 1;
 		fds[n++] = memory;
 	}

@@ -292,12 +292,10 @@ static long link_file(int fd, const struct resolved *to) {
 }
 
 static long make_link(const struct call *c, struct pair at, int flags) {
-	auto_place from, to;
-
 	if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0) {
-		from.fd = to.fd = -1;
 		return -EINVAL;
 	}
+	auto_place from, to;
 	int r = link_names(c, at, flags, &from, &to);
 	if (r == 0 && from.nlink > 0) { /* 0: O_TMPFILE, the caller's own */
 		r = verdict_change(c, &from);

@@ -297,7 +297,7 @@ int hardlinks_judge(const struct call *c, const struct resolved *p) {
 /* With --cow such a change makes overlayfs copy the file up, and the copy has one hard link: it
  * would no longer be recognized as a denied file. */
 int hardlinks_judge_copied(const struct call *c, const struct resolved *p) {
-	if (c->b->plan->cow_dir == NULL || !c->b->checks_links) {
+	if (!links_copied(c->b)) {
 		return 0;
 	}
 	struct resolved file = *p;

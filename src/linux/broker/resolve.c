@@ -73,7 +73,7 @@ static int resolved_look(struct resolved *p, dev_t *ret_dev) {
 }
 
 static int describe_plain(const struct broker *b, struct resolved *p) {
-	dev_t dev;
+	dev_t dev = 0;
 	int r = resolved_look(p, &dev);
 
 	return r != 0 ? r : resolved_real_path(b, p->fd, p->real, sizeof p->real);
@@ -86,7 +86,7 @@ static unsigned major_of(dev_t dev) {
 
 /* procfs has no block device, so its files have major number 0. */
 static int describe(const struct broker *b, struct resolved *p) {
-	dev_t dev;
+	dev_t dev = 0;
 	int r = resolved_look(p, &dev);
 
 	if (r == 0 && major_of(dev) == 0 && resolved_is_guards(b, p->fd)) {

@@ -309,12 +309,14 @@ static bool truncate_checked(int fd, const struct stat *st, const struct opening
 
 /* Opens a file that exists already.  A regular file is at the path that was checked; one with
  * several hard links is left to files.c.  A FIFO that has no reader is ENXIO here; if it has one,
- * the caller's own open would not wait either.  Devices are left to files.c unopened. */
+ * the caller's own open would not wait either.  Devices are left to files.c unopened, and so is
+ * every file that this open would copy up: the copy has one hard link. */
 static int open_existing(const struct call *c, const struct resolved *p, const struct opening *o,
 			 mode_t *ret_mode) {
 	struct stat st;
 
-	if ((o->flags & O_ACCMODE) == O_RDONLY || path_within(p->real, "/dev")) {
+	if ((o->flags & O_ACCMODE) == O_RDONLY || path_within(p->real, "/dev") ||
+	    links_copied(c->b)) {
 		return -1;
 	}
 	auto_fd got = open_checked(c, p, (o->flags & ~(O_CREAT | O_TRUNC)) | O_NONBLOCK, 0);
