@@ -186,7 +186,8 @@ bool journal_next_refusal(const struct journal *j, size_t *at, struct journal_re
 		return false;
 	}
 	memcpy(&head, r.bytes, sizeof head);
-	*ret = (struct journal_refusal){.error = head.error, .count = r.count, .exec = head.exec};
+	*ret = (struct journal_refusal){
+		.error = (int)head.error, .count = r.count, .exec = head.exec};
 	for (size_t i = 0; i < 2; i++) {
 		ret->named[i] = next_text(&r, &in);
 		ret->resolved[i] = next_text(&r, &in);
