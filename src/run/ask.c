@@ -458,7 +458,7 @@ int64_t ask_due(const struct asker *a) {
 }
 
 bool ask_has_terminal(const struct asker *a) {
-	return a->front.drawn || a->front.calm_at > 0;
+	return a->front.drawn || (a->front.piped && a->front.calm_at > 0);
 }
 
 void ask_interrupt(struct asker *a, int64_t now) {

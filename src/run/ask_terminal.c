@@ -34,6 +34,8 @@
 #define DRAW_MS 500
 /* How long a program such as tee may take to print what it has read. */
 #define CALM_MS 200
+/* How long the kernel may take to pass output from one end of a pty to the other. */
+#define PTY_MS 20
 
 #define KEY_BACKSPACE 0x08
 #define KEY_LINE_KILL 0x15
@@ -153,12 +155,13 @@ static void end_question(struct ask_front *f, const char *text) {
 
 /* `corral run --ask … | tee log`: the output comes to this terminal by another program.  It would
  * draw over the question, so it is stopped first, and the question waits until that program has
- * taken all of it. */
+ * taken all of it.  Output that comes by this process is relayed meanwhile: the question follows
+ * the lines that the command wrote before it. */
 static bool is_calm(struct ask_front *f) {
 	int64_t now = clock_ms();
 
-	if (f->piped && (f->calm_at == 0 || f->unread)) {
-		f->calm_at = now + CALM_MS;
+	if (f->calm_at == 0 || (f->piped && f->unread)) {
+		f->calm_at = now + (f->piped ? CALM_MS : PTY_MS);
 	}
 	if (f->calm_at > now) {
 		return false;

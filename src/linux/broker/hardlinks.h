@@ -8,8 +8,8 @@
 /* The search has not ended: call hardlinks_wait() in a helper process. */
 #define LINKS_LATER 1
 
-/* Whether hard links are checked in an overlay: an open for writing copies the file up, and the copy
- * has one hard link, so the check has to come first. */
+/* Whether hard links are checked in an overlay: an open for writing copies the file up, and the
+ * copy has one hard link, so the check has to come first. */
 static inline bool links_copied(const struct broker *b) {
 	return b->checks_links && b->plan->cow_dir != NULL;
 }
