@@ -17,11 +17,17 @@
 static struct world box;
 static bool ready;
 
+static void end(void) {
+	world_done(&box);
+}
+
 static void begin(const char *extra) {
 	char text[2048];
 
 	if (ready) {
 		world_done(&box);
+	} else {
+		(void)atexit(end); /* if it fails, a directory is left in /tmp */
 	}
 	world_init(&box);
 	ready = true;
