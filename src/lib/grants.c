@@ -2,8 +2,9 @@
 /* The answers to the questions of a run (`--ask`) in its result.
  *
  * Should:   list each answer with its object, its source (user, timeout, error) and the waiting
- * time. Must not: present an empty list as "nothing was asked" where the run did not ask: it is
- * null then. Fails:    as emit.c: out of memory the whole object fails. */
+ *           time.
+ * Must not: print an empty list for a run without --ask: the member is null then.
+ * Fails:    as emit.c: out of memory the whole object fails. */
 #include "lib/internal.h"
 
 #include "base/emit.h"

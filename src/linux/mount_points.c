@@ -101,7 +101,7 @@ static bool record(int dir, const struct birth *b, const char *path) {
 	return done;
 }
 
-/* What the last component of a path becomes. */
+/* The kind of file that is created at the end of a path. */
 struct point {
 	bool is_file;
 	const char *link; /* the target of a symlink; NULL: a mount point */

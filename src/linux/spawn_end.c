@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/parent_pid.h"
 #include "base/str.h"
 #include "linux/cgroup.h"
 #include "linux/follow.h"
@@ -100,30 +101,13 @@ static void end_wardens(const struct child *c, struct usage *u) {
 	}
 }
 
-/* The parent of the process that has this pid now; -1: no such process.  The name in
- * /proc/PID/stat may contain anything and ends at the last parenthesis. */
-static long parent_of(pid_t pid) {
-	char path[64], text[512];
-
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (n <= 0) {
-		return -1;
-	}
-	text[n] = '\0';
-	const char *at = strrchr(text, ')');
-	return at == NULL || strlen(at) < strlen(") S 1") ? -1
-							  : strtol(at + strlen(") S "), NULL, 10);
-}
-
 /* While pid 1 dies, the kernel reaps its children and reuses their pids.  So the kill goes
  * to a pidfd, and only after the process with this pid was seen to be a child of pid 1,
  * which we have not reaped, and the pidfd was seen to be alive after that. */
 static void kill_child(const struct child *c, pid_t pid) {
 	auto_fd pidfd = (int)syscall(SYS_pidfd_open, pid, 0U);
 
-	if (pidfd >= 0 && parent_of(pid) == c->pid &&
+	if (pidfd >= 0 && parent_pid(pid) == c->pid &&
 	    syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0U) == 0) {
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0U); /* or it ended */
 	}

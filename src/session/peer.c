@@ -7,13 +7,10 @@
 #include "session/peer.h"
 
 #include "base/auto.h"
+#include "base/parent_pid.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -48,27 +45,6 @@ void peer_done(struct peer *p) {
 	drop_fd(&p->pidfd);
 }
 
-/* 0: of pid 1, or the parent is outside of this pid namespace.  -1: the process is gone or not
- * visible. */
-static pid_t parent_of(pid_t pid) {
-	char path[48], text[512];
-
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (n <= 0) {
-		return -1;
-	}
-	text[n] = '\0';
-	/* "PID (COMM) S PPID …": the command may contain any character. */
-	const char *end = strrchr(text, ')');
-	if (end == NULL || strnlen(end, 5) < 5) {
-		return -1;
-	}
-	long parent = strtol(end + 4, NULL, 10); /* after ") S " */
-	return parent > 0 && parent <= INT_MAX ? (pid_t)parent : 0;
-}
-
 static bool is_alive(const struct peer *p) {
 	struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
 	return p->pidfd >= 0 && poll(&ended, 1, 0) == 0;
@@ -78,7 +54,7 @@ enum peer_relation peer_relation(const struct peer *p, pid_t ancestor) {
 	pid_t pid = p->pid;
 
 	for (int i = 0; i < DEPTH_MAX && pid > 1 && pid != ancestor; i++) {
-		pid = parent_of(pid);
+		pid = parent_pid(pid);
 	}
 	/* If it is alive, p->pid was its number all the time. */
 	if (!is_alive(p) || (pid != ancestor && (pid < 0 || pid > 1))) {
