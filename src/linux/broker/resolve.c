@@ -360,6 +360,26 @@ int resolve_names(const struct call *c, const struct two_paths *at, struct resol
 	return resolved_add_name(to, to_halves.name, to_halves.len, false);
 }
 
+int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
+	struct halves h;
+	char space[PATH_MAX];
+	mode_t mode;
+
+	path = redirect_tmp(c, path, space);
+	place_reset(ret);
+	split_path(path, &h);
+	if (!is_plain_name(&h)) {
+		return -EAGAIN;
+	}
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	if (base >= 0 && fast_name(c, base, &h, ret) == 0 && name_kind(ret, &mode) == -ENOENT) {
+		return 0;
+	}
+	drop_fd(&ret->fd);
+	return -EAGAIN;
+}
+
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
 	mode_t mode;
 	char space[PATH_MAX];
