@@ -148,6 +148,8 @@ const struct option_row options[] = {
 	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
 	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL | FOR_SESSION_ACTIVITY, .help = "wait for new records"},
 	{"tools", 0, "NAME[,NAME]", .id = OPTION_TOOLS, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "offer only these tools (default: all)"},
+	{"http", 0, "PORT", .id = OPTION_HTTP, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "serve http://127.0.0.1:PORT/mcp instead of stdin; 0: a free port"},
+	{"token-file", 0, "FILE", .id = OPTION_TOKEN_FILE, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "the token of the HTTP clients; created if it does not exist"},
 	{"name", 0, "NAME", .id = OPTION_SESSION_NAME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "a name for the session, besides its id"},
 	{"session-timeout", 0, "TIME", .id = OPTION_SESSION_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session after TIME: 30s, 10m, 8h, 2d"},
 	{"serial", 0, NULL, .id = OPTION_SERIAL, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "run one command at a time, in the order of the requests"},

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "session/id.h"
 #include "session/state.h"
-#include "session/token.h"
+#include "rpc/token.h"
 
 #include <stdbool.h>
 #include <stdint.h>
