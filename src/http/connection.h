@@ -16,12 +16,12 @@
 #define COMMENT_MS 15000
 
 enum phase {
-	PHASE_IDLE,    /* no byte of a request yet */
-	PHASE_HEAD,    /* its head comes */
-	PHASE_BODY,    /* its body comes */
-	PHASE_ANSWER,  /* the handler has it; the response may be incomplete */
-	PHASE_WRITE,   /* the response is complete; its bytes go out */
-	PHASE_LINGER,  /* the connection ends: the rest of the client's bytes is discarded */
+	PHASE_IDLE,   /* no byte of a request yet */
+	PHASE_HEAD,   /* its head comes */
+	PHASE_BODY,   /* its body comes */
+	PHASE_ANSWER, /* the handler has it; the response may be incomplete */
+	PHASE_WRITE,  /* the response is complete; its bytes go out */
+	PHASE_LINGER, /* the connection ends: the rest of the client's bytes is discarded */
 	PHASE_CLOSED,
 };
 

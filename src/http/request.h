@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One HTTP/1 request as a server reads it: head and body in bounded memory.
  *
- * Theory of the room.  net/http.h parses a head and finds the end of a body; it refuses all that two
- * parsers could read in two ways.  A reader (request.c) keeps the bytes of one request at a time: the
- * next one of a pipeline stays in the socket until the response is complete.  A server
+ * Theory of the room.  net/http.h parses a head and finds the end of a body; it refuses all that
+ * two parsers could read in two ways.  A reader (request.c) keeps the bytes of one request at a
+ * time: the next one of a pipeline stays in the socket until the response is complete.  A server
  * (http/server.h) has connections, routes and deadlines; check.h decides about Host, Origin and
  * tokens; response.c writes answers and event streams.
  *

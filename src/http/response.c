@@ -74,9 +74,10 @@ static void wrote(struct http_exchange *x) {
 
 /* nosniff: a browser must not take a text for a page. */
 static void put_head(struct http_exchange *x, int status) {
-	buf_printf(&x->out,
-		   "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n",
-		   status, reason_of(status));
+	buf_printf(
+		&x->out,
+		"HTTP/1.1 %d %s\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n",
+		status, reason_of(status));
 	buf_add(&x->out, x->fields.data == NULL ? "" : x->fields.data, x->fields.len);
 	if (x->close) {
 		buf_puts(&x->out, "Connection: close\r\n");

@@ -58,7 +58,8 @@ int http_server_open(const struct http_options *options, uint16_t port, struct h
 	if (s == NULL) {
 		return err_memory(e, "http");
 	}
-	*s = (struct http_server){.options = options, .listener = -1,
+	*s = (struct http_server){.options = options,
+				  .listener = -1,
 				  .epoll = -1,
 				  .spare = open("/dev/null", O_RDONLY | O_CLOEXEC)};
 	if (listen_on(s, port, e) != 0) {
@@ -424,8 +425,9 @@ static void accept_one(struct http_server *s) {
 					  : calloc(1, sizeof *x);
 
 	if (x == NULL) {
-		static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-					   "Connection: close\r\n\r\n";
+		static const char busy[] =
+			"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+			"Connection: close\r\n\r\n";
 		if (fd >= 0) {
 			(void)send(fd, busy, sizeof busy - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 			drop_fd(&fd);
@@ -496,12 +498,17 @@ int http_server_turn(struct http_server *s) {
 	struct epoll_event events[EVENTS_AT_ONCE];
 	int n = epoll_wait(s->epoll, events, EVENTS_AT_ONCE, 0);
 
+	bool new = false;
+
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.ptr != NULL) {
 			serve(events[i].data.ptr, events[i].events);
-		} else if (s->listener >= 0) {
-			accept_one(s);
 		}
+		new = new || events[i].data.ptr == NULL;
+	}
+	remove_closed(s); /* before a new client is counted */
+	if (new && s->listener >= 0) {
+		accept_one(s);
 	}
 	s->dirty = false;
 	for (struct http_exchange *x = s->all; x != NULL; x = x->next) {

@@ -24,8 +24,8 @@
 #define PATH "/mcp"
 #define JSON_TYPE "application/json"
 #define EVENTS_TYPE "text/event-stream"
-/* Sessions of clients that did not delete them: the one that was idle for the longest time goes, and
- * its client gets 404 and begins anew. */
+/* Sessions of clients that did not delete them: the one that was idle for the longest time goes,
+ * and its client gets 404 and begins anew. */
 #define SESSIONS_MAX 256
 #define SESSION_BYTES 24
 #define SESSION_TEXT (SESSION_BYTES * 2)
@@ -272,8 +272,7 @@ static bool header_is(struct http_span header, const char *value) {
 	    memcmp(header.at + header.len - last, end, last) != 0) {
 		return http_span_exactly(header, value);
 	}
-	auto_free char *text =
-		strndup((const char *)header.at + first, header.len - first - last);
+	auto_free char *text = strndup((const char *)header.at + first, header.len - first - last);
 	size_t len = 0;
 	auto_free char *bytes = text == NULL ? NULL : mcp_text_decode(text, &len);
 	return bytes != NULL && len == strlen(value) && memcmp(bytes, value, len) == 0;
@@ -439,7 +438,8 @@ static struct session *legacy_session(struct http_mcp *h, struct http_exchange *
 	return check_version(x, NULL) ? session_of(h, x) : NULL;
 }
 
-/* The stream for messages that belong to no request.  The server has none, but a client may wait. */
+/* The stream for messages that belong to no request.  The server has none, but a client may wait.
+ */
 static void get(void *arg, struct http_exchange *x) {
 	struct http_mcp *h = arg;
 
@@ -461,7 +461,7 @@ static void get(void *arg, struct http_exchange *x) {
 	}
 }
 
-static void delete(void *arg, struct http_exchange *x) {
+static void delete (void *arg, struct http_exchange *x) {
 	struct http_mcp *h = arg;
 	const struct session *one = legacy_session(h, x);
 

@@ -67,8 +67,8 @@ struct mcp_server {
 	bool closing; /* no more output is wanted: the client is gone */
 };
 
-/* Descriptors, lock and signals: 0, or -1 with *err.  *ret_signals is a signalfd for SIGINT, SIGTERM
- * and SIGHUP, which are blocked from then on. */
+/* Descriptors, lock and signals: 0, or -1 with *err.  *ret_signals is a signalfd for SIGINT,
+ * SIGTERM and SIGHUP, which are blocked from then on. */
 int mcp_server_init(struct mcp_server *s, const struct mcp_config *config, int *ret_signals,
 		    struct corral_error *err);
 void mcp_server_done(struct mcp_server *s);
