@@ -5,7 +5,7 @@
 
 #include "http/server.h"
 
-/* W3: for a head after its first byte, or after the connection; for a body; between two requests;
+/* X3: for a head after its first byte, or after the connection; for a body; between two requests;
  * for a client that reads nothing; for the last bytes of a client that got an error. */
 #define HEAD_MS 10000
 #define BODY_MS 60000

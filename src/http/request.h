@@ -8,10 +8,10 @@
  * tokens; response.c writes answers and event streams.
  *
  * Invariants of an HTTP server:
- *  W1  a request reaches its route only after its Host, its Origin and its token were checked, and
+ *  X1  a request reaches its route only after its Host, its Origin and its token were checked, and
  *      before that not one byte of its body is kept;
- *  W2  memory is bounded: connections, heads, bodies, all bodies together, queued answers;
- *  W3  no client can make the server wait: each phase of a connection has a deadline. */
+ *  X2  memory is bounded: connections, heads, bodies, all bodies together, queued answers;
+ *  X3  no client can make the server wait: each phase of a connection has a deadline. */
 #ifndef CORRAL_HTTP_REQUEST_H
 #define CORRAL_HTTP_REQUEST_H
 

@@ -2,13 +2,14 @@
 /* Connections of the HTTP server: accept, read, route, write, close.
  *
  * Should:   answer an error before it closes a connection, if the client reads.
- * Must not: wait for a client (W3); read a request while the response of the one before is not
- *           complete (W2); call a handler for a request that was not admitted (W1).
+ * Must not: wait for a client (X3); read a request while the response of the one before is not
+ *           complete (X2); call a handler for a request that was not admitted (X1).
  * Fails:    by closing this connection alone. */
-#include "http/connection.h"
+#include "http/server.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "http/connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -202,8 +203,8 @@ static bool answer_expectation(struct http_exchange *x) {
 	return true;
 }
 
-/* W1: all checks that need only the head.  The longest body that the client announced counts
- * against the bodies of all (W2); without a length it is the longest of the route. */
+/* X1: all checks that need only the head.  The longest body that the client announced counts
+ * against the bodies of all (X2); without a length it is the longest of the route. */
 static enum http_event admit(struct http_exchange *x) {
 	struct http_server *s = x->server;
 	const struct http_request *r = &x->reader.request;

@@ -6,7 +6,7 @@
  * of 2026-07-28 has all that it needs in itself, and headers that repeat it.
  *
  * Should:   end the calls of a client that closes its connection or deletes its session (M3).
- * Must not: serve a request without the token, or of a web page (W1).
+ * Must not: serve a request without the token, or of a web page (X1).
  * Fails:    closed, with an HTTP status and, where the protocol has one, a JSON-RPC error. */
 #include "rpc/mcp_http.h"
 
@@ -156,11 +156,14 @@ static void gone(void *arg, struct http_exchange *x) {
 
 /* ---- errors ---- */
 
-/* An error with the id of the message, if it has one; steals data. */
+/* An error with the id of the message, if it has one. */
 static void refuse(struct http_exchange *x, int status, const json_t *message, int code,
-		   const char *text, json_t *data) {
+		   const char *text) {
 	const json_t *id = json_object_get(message, "id");
 	bool good = json_is_string(id) || json_is_integer(id);
+	json_t *data = code == UNSUPPORTED_VERSION
+			       ? json_pack("{s:o}", "supported", mcp_revision_names())
+			       : NULL;
 	json_t *answer = message_error(good ? id : NULL, code, text, data);
 	size_t len = 0;
 	auto_free char *line = answer == NULL ? NULL : message_format(answer, &len);
@@ -170,7 +173,7 @@ static void refuse(struct http_exchange *x, int status, const json_t *message, i
 }
 
 static void refuse_plain(struct http_exchange *x, int status, const char *text) {
-	refuse(x, status, NULL, BAD_SESSION, text, NULL);
+	refuse(x, status, NULL, BAD_SESSION, text);
 }
 
 /* ---- sessions ---- */
@@ -312,7 +315,7 @@ static bool check_headers(struct http_exchange *x, const json_t *message) {
 		wrong = "the header Mcp-Name has to be the name of the tool";
 	}
 	if (wrong != NULL) {
-		refuse(x, 400, message, HEADER_MISMATCH, wrong, NULL);
+		refuse(x, 400, message, HEADER_MISMATCH, wrong);
 	}
 	return wrong == NULL;
 }
@@ -327,15 +330,13 @@ static bool check_version(struct http_exchange *x, const json_t *message) {
 		return true;
 	}
 	if (revision == NULL) {
-		refuse(x, 400, message, UNSUPPORTED_VERSION, "Unsupported protocol version",
-		       json_pack("{s:o}", "supported", mcp_revision_names()));
+		refuse(x, 400, message, UNSUPPORTED_VERSION, "Unsupported protocol version");
 	} else if (json_object_get(message, "id") == NULL) {
 		http_exchange_reply(x, 202, NULL, NULL, 0); /* it needs no session, nor _meta */
 	} else {
 		refuse(x, 400, message, MESSAGE_INVALID_PARAMS,
 		       "a request of this revision needs protocolVersion and clientCapabilities in "
-		       "_meta",
-		       NULL);
+		       "_meta");
 	}
 	return false;
 }
@@ -411,7 +412,7 @@ static void post(void *arg, struct http_exchange *x) {
 	}
 	json_t *value = message_parse(r->body, r->body_len, &fault);
 	if (value == NULL) {
-		refuse(x, 400, NULL, fault.code, fault.text, NULL);
+		refuse(x, 400, NULL, fault.code, fault.text);
 		return;
 	}
 	take_post(arg, x, value);
@@ -477,7 +478,7 @@ static const struct http_route routes[] = {
 	{"DELETE", PATH, 0, delete},
 };
 
-/* W1 */
+/* X1 */
 static struct http_refusal admit(void *arg, const struct http_request *r) {
 	const struct http_mcp *h = arg;
 	char text[TOKEN_TEXT_LENGTH + 1] = "";
