@@ -174,16 +174,12 @@ static struct mcp_task *task_new(const struct mcp_request *request, const struct
 			       .batch = request->batch};
 	t->call = (struct mcp_call){.config = s->config,
 				    .arguments = json_object_get(params, "arguments"),
-				    .cancel = eventfd(0, EFD_CLOEXEC)};
+				    .cancel = -1};
 	buf_init(&t->progress.pending);
 	if (json_is_string(token) || json_is_integer(token)) {
 		t->progress.token = token;
 		t->call.output = take_output;
 		t->call.output_arg = t;
-	}
-	if (t->call.cancel < 0) {
-		task_free(t);
-		return NULL;
 	}
 	return t;
 }
@@ -234,17 +230,21 @@ static void leave_queue(struct mcp_task *t, enum mcp_task_state state) {
 	t->server->waiting_bytes -= t->bytes;
 }
 
+/* A call that waits has no descriptor: there may be more of them than descriptors. */
 static void start(struct mcp_task *t) {
 	leave_queue(t, MCP_TASK_RUNNING);
-	if (pthread_create(&t->thread, NULL, task_main, t) == 0) {
+	t->call.cancel = eventfd(0, EFD_CLOEXEC);
+	if (t->call.cancel >= 0 && pthread_create(&t->thread, NULL, task_main, t) == 0) {
 		t->server->running++;
 		return;
 	}
 	t->state = MCP_TASK_ENDED;
 	t->thread = 0;
-	mcp_client_send(t->sink, t->batch,
-			message_error(t->id, MESSAGE_INTERNAL_ERROR,
-				      "no thread can be created; repeat the call later", NULL));
+	mcp_client_send(
+		t->sink, t->batch,
+		message_error(t->id, MESSAGE_INTERNAL_ERROR,
+			      "the host gives no thread or descriptor; repeat the call later",
+			      NULL));
 	wake(t->server);
 }
 
