@@ -28,15 +28,15 @@ static int unreadable(const char *path, struct corral_error *err) {
 	return -1;
 }
 
-/* O_NONBLOCK: a FIFO without a writer would block. */
+/* A file, or a pipe as of "<(…)" in a shell. */
 static int open_private(const char *path, int *ret, struct corral_error *err) {
 	struct stat st;
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		return unreadable(path, err);
 	}
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+	if ((!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
 		return usage_error(err, "chmod 600 FILE; if others could read it, make a new token",
 				   "%s is not a file that only you can read", path);
 	}
