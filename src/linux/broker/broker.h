@@ -127,6 +127,7 @@ struct broker {
 	int fds;            /* /proc/self/fd, O_PATH */
 	int root;           /* "/", O_PATH */
 	uint64_t proc_dev;  /* st_dev of /proc */
+	uint64_t plain_dev; /* st_dev of a file system that is not procfs; 0: none yet */
 	char self_path[32]; /* "/proc/" and the guard's pid */
 	uint64_t network;   /* cookie of the run's network namespace; 0: not read yet */
 	struct listening listening[BROKER_LISTENERS]; /* of this run */
