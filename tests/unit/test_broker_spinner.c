@@ -239,7 +239,7 @@ static void blocked_signals(void) {
 	sigemptyset(&some);
 	sigaddset(&some, SIGUSR2);
 	sigaddset(&some, SIGALRM);
-	CHECK_INT(sigprocmask(SIG_BLOCK, &some, NULL), 0);
+	CHECK_INT(pthread_sigmask(SIG_BLOCK, &some, NULL), 0);
 }
 
 TEST(the_thread_is_idle_has_the_rights_of_the_guard_and_leaves) {
