@@ -61,7 +61,7 @@
 enum { GONE, ORDERED, SPINNING, LEAVING };
 static _Alignas(64) atomic_uint word;
 
-#define STACK 4096
+#define STACK 2048
 static _Alignas(64) char stack[STACK];
 
 /* Times that the thread reads the word before it looks at the clock: about a microsecond. */
