@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define INSTRUCTIONS                                                                               \
-	"Your commands run in a session of Corral, one sandbox for all calls: files in /tmp and "  \
+	"Your commands run in a session of Corral, one sandbox for all calls: temporary files "    \
+	"and "                                                                                     \
 	"background processes stay until the session ends. The tool `explain` describes what you " \
 	"may do."
 

@@ -123,7 +123,7 @@ def register(suite):
             client.refused("move", **{"from": "mine", "to": name}, overwrite=True)
         client.refused("delete", path=".git/hooks", recursive=True)
         # Neither the file nor the directories before it.
-        for name in ("n/.git/hooks/x", "m/deep/.claude/settings.json"):
+        for name in ("n/.git/hooks/x", "m/deep/.git/config"):
             client.refused("write_file", path=name, content="evil")
             check(not box.exists(f"ws/{name.split('/')[0]}"), f"{name} left a directory behind")
         client.refused("delete", path=".git/config")

@@ -117,9 +117,10 @@ def test_mcp_with_a_token(service):
     data = mcp.tool("exec", program="sh", args=["-c", "echo $A; pwd; exit 3"], env={"A": "b"}, working_dir="/tmp")
     check("b\n/tmp\n" in data["content"][0]["text"], data)
     mcp = Mcp(with_token(service, made["id"], made["token"]))
-    mcp.tool("shell", command="echo kept > /tmp/kept; sleep 600 & echo $!")
-    equal(mcp.tool("shell", command="cat /tmp/kept")["structuredContent"]["stdout"], "kept\n", "the same sandbox")
-    equal(mcp.tool("make_directory", path="/tmp/made/deep")["structuredContent"], {"done": True}, "in /tmp")
+    mcp.tool("shell", command="echo kept > ${TMPDIR:-/tmp}/kept; sleep 600 & echo $!")
+    equal(mcp.tool("shell", command="cat ${TMPDIR:-/tmp}/kept")["structuredContent"]["stdout"], "kept\n", "the same sandbox")
+    place = mcp.tool("shell", command="echo ${TMPDIR:-/tmp}")["structuredContent"]["stdout"].strip()
+    equal(mcp.tool("make_directory", path=f"{place}/made/deep")["structuredContent"], {"done": True}, "in the session's own /tmp")
     for name in ("sandbox_status", "explain"):
         check(not mcp.tool(name)["isError"], name)
     check(mcp.tool("write_file", path="/etc/x", content="y")["isError"], "a refusal is a result")
@@ -136,19 +137,21 @@ def test_mcp_with_a_token(service):
 
 def test_mcp_progress_and_cancellation(service):
     made = service.made()
+    seconds = 100000 + os.getpid()  # no other process of the host sleeps so long
+    gone = f"! pgrep -f '^sleep {seconds // 10}[{seconds % 10}]$'"
     mcp = Mcp(with_token(service, made["id"], made["token"]))
-    number = mcp.begin_tool("shell", {"command": "echo one; sleep 600"}, progressToken="p")
+    number = mcp.begin_tool("shell", {"command": f"echo one; sleep {seconds}"}, progressToken="p")
     note = mcp.client.line()
     equal((note["method"], note["params"]["message"]), ("notifications/progress", "one\n"), "output as it comes")
     mcp.notify("notifications/cancelled", {"requestId": number})
-    check(wait_until(lambda: mcp.tool("shell", command="pgrep -x sleep")["structuredContent"]["exit_code"] == 1), "the tree ends")
+    check(wait_until(lambda: mcp.tool("shell", command=gone)["structuredContent"]["exit_code"] == 0), "the tree ends")
     check(number not in mcp.kept, "no response")
     # The end of the connection ends its calls; the session lives.
-    mcp.begin_tool("shell", {"command": "echo > began; sleep 600"})
+    mcp.begin_tool("shell", {"command": f"echo > began; sleep {seconds}"})
     check(wait_until(lambda: os.path.exists(f"{service.place}/ws/began")), "the command did not begin")
     mcp.client.close()
     other = Mcp(with_token(service, made["id"], made["token"]))
-    check(wait_until(lambda: other.tool("shell", command="pgrep -x sleep")["structuredContent"]["exit_code"] == 1), "after the connection")
+    check(wait_until(lambda: other.tool("shell", command=gone)["structuredContent"]["exit_code"] == 0), "after the connection")
     # The token ends: so does MCP.
     service.good("session", "revoke", made["id"])
     equal(other.request("tools/list")["error"]["code"], NO_TOKEN, "after a revocation")
