@@ -148,6 +148,7 @@ const struct option_row options[] = {
 	{"format", 0, "FORMAT", .id = OPTION_AUDIT_FORMAT, .choices = format_choices, .group = GROUP_RUN, .verbs = FOR_AUDIT_EXPORT, .help = "otlp: one ExportLogsServiceRequest; ocsf: one event a line"},
 	{"follow", 'f', NULL, .id = OPTION_AUDIT_FOLLOW, .group = GROUP_RUN, .verbs = FOR_AUDIT_TAIL | FOR_SESSION_ACTIVITY, .help = "wait for new records"},
 	{"tools", 0, "NAME[,NAME]", .id = OPTION_TOOLS, .group = GROUP_RUN, .verbs = FOR_MCP | FOR_SESSION_CREATE, .help = "offer only these tools (default: all)"},
+	{"session", 0, "SESSION", .id = OPTION_AUDIT_SESSION, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "use the sandbox of this session of the daemon, with its policy"},
 	{"http", 0, "PORT", .id = OPTION_HTTP, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "serve http://127.0.0.1:PORT/mcp instead of stdin; 0: a free port"},
 	{"name", 0, "NAME", .id = OPTION_SESSION_NAME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "a name for the session, besides its id"},
 	{"session-timeout", 0, "TIME", .id = OPTION_SESSION_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session after TIME: 30s, 10m, 8h, 2d"},

@@ -169,3 +169,23 @@ def test_mcp_inside_needs_no_token(service):
     equal([answer["id"] for answer in answers], [1, 2], "the answers")
     equal(answers[1]["result"]["structuredContent"]["exit_code"], 0, "the call")
     service.good("session", "stop", made["id"])
+
+
+def test_mcp_as_a_command(service):
+    """`corral mcp --session`: by the admin socket, by a token in a file, and inside."""
+    path = f"{service.place}/home/mcp-token"
+    session = service.create("--token-file", path)
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "shell", "arguments": {"command": "echo $CORRAL_SESSION_ID"}}}]
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    for words in ((), ("--token-file", path)):
+        out = service.good("mcp", "--session", session, *words, data=data)
+        answers = [json.loads(line) for line in out.splitlines()]
+        equal([answer["id"] for answer in answers], [1, 2], f"{words}: the answers, also after the end of stdin")
+        equal(answers[1]["result"]["structuredContent"]["stdout"], session + "\n", "in the session")
+    for words, part in ((("--session", "nosuch"), "no session"), (("--session", session, "-w", "/tmp"), "policy of its session"),
+                        (("--session", session, "--tools", "why"), "not possible"), (("--session", "nosuch", "--token-file", path), "id of the session")):
+        status, _, err = service.run("mcp", *words)
+        check(status != 0 and part in err, f"{words}: {status} {err}")
+    service.good("session", "stop", session)
