@@ -29,7 +29,9 @@
  *      moved, with a directory above it or alone, nor replaced (preexisting.c);
  *  K7  a socket that is connected, bound or listened on belongs to the run's network
  *      namespace, and a socket file that is connected to was bound in this run or is
- *      named by net.sockets. */
+ *      named by net.sockets;
+ *  K8  the guard's second thread (spinner.c) reads and writes one word, has every restriction of
+ *      the guard, and makes no system call but to lower its priority, read the clock and exit. */
 #ifndef CORRAL_LINUX_BROKER_BROKER_H
 #define CORRAL_LINUX_BROKER_BROKER_H
 
