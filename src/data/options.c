@@ -98,6 +98,7 @@ const struct option_row options[] = {
 	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of each file that is written"},
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
+	{"no-spin", 0, NULL, KEY(KEY_LIMITS_SPIN), .fixed = "false", LIMITS, .help = "keep no idle processor awake for the broker: saves power"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SESSION_EXEC | FOR_EXPLAIN | FOR_CHECK | FOR_WHY | FOR_LEARN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL | FOR_MCP, .help = "the shell of -c, of `corral shell`, of mcp: an absolute path"},
@@ -115,6 +116,7 @@ const struct option_row options[] = {
 	{"prompt", 0, NULL, .id = OPTION_PROMPT, .group = GROUP_RUN, .verbs = FOR_EXPLAIN | FOR_WHY, .help = "one paragraph of plain words for a language model"},
 	{"ask", 0, NULL, .id = OPTION_ASK, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "ask on this terminal before a file or host is refused"},
 	{"ask-fd", 0, "N", .id = OPTION_ASK_FD, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "the same for a program: lines of JSON on socket N"},
+	{"result-fd", 0, "N", .id = OPTION_RESULT_FD, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SESSION_EXEC, .help = "the JSON object on descriptor N; stdout stays the command's"},
 	{"tty", 0, "WHEN", .id = OPTION_TTY, .choices = tty_choices, .group = GROUP_RUN, .verbs = FOR_RUN, .help = "give the command its own terminal: auto (default), always, never"},
 	{"verbose", 'v', NULL, .id = OPTION_VERBOSE, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SHELL, .help = "print on stderr which guarantees are enforced, and the result"},
 	{"force", 0, NULL, .id = OPTION_FORCE, .group = GROUP_RUN, .verbs = FOR_APPLY, .help = "apply also over changes on the host and to protected names"},

@@ -48,6 +48,7 @@ enum option_id {
 	OPTION_REPLAY, /* --replay */
 	OPTION_ASK,    /* --ask, --ask-fd N */
 	OPTION_ASK_FD,
+	OPTION_RESULT_FD,   /* --result-fd N */
 	OPTION_TIMINGS,     /* --timings */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,

@@ -81,12 +81,29 @@ static int exec_params(const struct invocation *inv, bool own, const char *const
 	return *ret == NULL ? memory_error(err) : 0;
 }
 
-static int report(const struct invocation *inv, const json_t *answer, struct corral_error *err) {
+/* --result-fd: the object there, and the status of the command. */
+static int report_to(const struct result_place *place, const json_t *answer,
+		     struct corral_error *err) {
+	auto_free char *text = json_dumps(json_object_get(answer, "result"), JSON_COMPACT);
+
+	if (text == NULL) {
+		return memory_error(err);
+	}
+	return result_print(place, text, err) != 0
+		       ? -1
+		       : (int)json_integer_value(json_object_get(answer, "status"));
+}
+
+static int report(const struct invocation *inv, const struct result_place *place,
+		  const json_t *answer, struct corral_error *err) {
 	size_t i;
 	json_t *note;
 
-	if (inv->json) {
+	if (inv->json && inv->result_fd == NULL) {
 		return verb_print_json(json_object_get(answer, "result"), err);
+	}
+	if (inv->result_fd != NULL) {
+		return report_to(place, answer, err);
 	}
 	json_array_foreach(json_object_get(answer, "notes"), i, note) {
 		print_note("%s", json_string_value(note));
@@ -94,7 +111,21 @@ static int report(const struct invocation *inv, const json_t *answer, struct cor
 	return (int)json_integer_value(json_object_get(answer, "status"));
 }
 
-static int run(const struct invocation *inv, const char *const *argv, struct corral_error *err) {
+/* A program reads its failures there too, except usage errors. */
+static int report_failure(struct invocation *inv, const struct result_place *place,
+			  const struct corral_error *err) {
+	struct corral_error unprintable;
+	auto_free char *text = NULL;
+
+	if (inv->result_fd != NULL && err->kind != CORRAL_E_USAGE &&
+	    corral_error_json(err, &text) == 0) {
+		inv->reported = result_print(place, text, &unprintable) == 0;
+	}
+	return -1;
+}
+
+static int run(const struct invocation *inv, const char *const *argv,
+	       const struct result_place *place, struct corral_error *err) {
 	static const int streams[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
 	struct client c;
 	json_t *answer = NULL;
@@ -103,6 +134,7 @@ static int run(const struct invocation *inv, const char *const *argv, struct cor
 	if (connect_to(inv, inv->words[0], &c, &own, err) != 0) {
 		return -1;
 	}
+	c.cancel = place->cancel;
 	struct client_call call = {.method = "session.exec", .fds = streams};
 	call.nfds = inv->json ? 0 : ARRAY_LEN(streams);
 	int rc = exec_params(inv, own, argv, &call.params, err);
@@ -111,7 +143,7 @@ static int run(const struct invocation *inv, const char *const *argv, struct cor
 	}
 	client_close(&c);
 	if (rc == 0) {
-		rc = report(inv, answer, err);
+		rc = report(inv, place, answer, err);
 	}
 	json_decref(answer);
 	return rc;
@@ -134,5 +166,10 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 		return usage_error(err, "corral session exec SESSION -- COMMAND",
 				   "there is no command to run");
 	}
-	return run(inv, argv, err);
+	struct result_place place;
+	if (result_place(inv, &place, err) != 0) {
+		return -1;
+	}
+	int status = run(inv, argv, &place, err);
+	return status >= 0 ? status : report_failure(inv, &place, err);
 }
