@@ -44,7 +44,8 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	const char *tools; /* of mcp; NULL: all */
+	const char *tools;     /* of mcp; NULL: all */
+	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
 	bool serial;

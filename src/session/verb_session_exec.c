@@ -11,47 +11,15 @@
 #include "session/verbs.h"
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/str.h"
+#include "rpc/token_file.h"
 #include "session/client.h"
 #include "session/id.h"
 #include "session/places.h"
-#include "session/token.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static int read_token(const char *path, char ret[TOKEN_TEXT_LENGTH + 1], struct corral_error *err) {
-	struct buf text;
-	struct token_hash unused;
-
-	buf_init(&text);
-	int rc = streq(path, "-") ? fd_read_all(STDIN_FILENO, 1024, &text)
-				  : fd_read_file(path, 1024, &text);
-	if (rc != 0) {
-		int sys = errno;
-		buf_done(&text);
-		(void)usage_error(err, "", "cannot read the token from %s", path);
-		err->sys_errno = sys;
-		return -1;
-	}
-	size_t len = text.data == NULL ? 0 : strcspn(text.data, "\n");
-	(void)snprintf(ret, TOKEN_TEXT_LENGTH + 1, "%.*s", (int)len,
-		       text.data == NULL ? "" : text.data);
-	if (text.data != NULL) {
-		sodium_memzero(text.data, text.len);
-	}
-	buf_done(&text);
-	if (len != TOKEN_TEXT_LENGTH || token_hash_text(ret, &unused) != 0) {
-		return usage_error(err, "make a new one: corral session token SESSION",
-				   "%s does not contain a token", path);
-	}
-	return 0;
-}
 
 /* With a token, or inside the session itself, its own socket is used. */
 static int connect_to(const struct invocation *inv, const char *session, struct client *c,
@@ -76,7 +44,7 @@ static int connect_to(const struct invocation *inv, const char *session, struct 
 	if (places_find(&p, &e) != 0 || places_session_socket(&p, session, path) != 0) {
 		return setup_error(err, e.fix, e.what);
 	}
-	if (read_token(inv->token_file, token, err) != 0) {
+	if (token_file_read(inv->token_file, token, err) != 0) {
 		return -1;
 	}
 	int rc = client_open_session(c, path, token, err);

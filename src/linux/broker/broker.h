@@ -34,6 +34,7 @@
 #define CORRAL_LINUX_BROKER_BROKER_H
 
 #include "data/syscalls.h"
+#include "linux/broker/spinner.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -66,6 +67,14 @@ struct made {
 	uint64_t dev, ino;
 };
 
+/* The working directory of the caller of one notification, which a call with two paths needs
+ * twice.  Longer ones are read twice. */
+struct cwd_text {
+	uint64_t id;
+	size_t len; /* 0: none */
+	char text[512];
+};
+
 /* A listening socket.  The kernel never reuses a socket cookie; it may reuse an inode number. */
 struct listening {
 	uint64_t cookie, inode;
@@ -89,7 +98,9 @@ struct broker {
 	pid_t umask_setter; /* thread that called umask(2) last; its threads may share it */
 	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */
-	bool fast;          /* openat2(2) works; an outer seccomp filter may return ENOSYS */
+	struct cwd_text cwd;
+	bool exists; /* the last open with O_CREAT found the file: the next may, too */
+	bool fast;   /* openat2(2) works; an outer seccomp filter may return ENOSYS */
 
 	/* Lets the supervisor open the slave of a pty: a descriptor or -errno.  NULL: no
 	 * supervisor reads reports. */
@@ -109,11 +120,14 @@ struct broker {
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */
 
+	struct spinner spinner; /* off in helper processes */
+
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */
 	int fds;            /* /proc/self/fd, O_PATH */
 	int root;           /* "/", O_PATH */
 	uint64_t proc_dev;  /* st_dev of /proc */
+	uint64_t plain_dev; /* st_dev of a file system that is not procfs; 0: none yet */
 	char self_path[32]; /* "/proc/" and the guard's pid */
 	uint64_t network;   /* cookie of the run's network namespace; 0: not read yet */
 	struct listening listening[BROKER_LISTENERS]; /* of this run */
