@@ -78,11 +78,12 @@ static int not_reached(const struct host *h, enum level wanted, const char *sett
 				  "without the inner `corral run`: the outer sandbox confines it");
 	}
 	if (plan_caller_variable(h, "CORRAL_LEVEL") != NULL) {
-		(void)err_set(e, ERR_SETUP, WHERE,
-			      "%s %s is required (%s), but inside a Corral sandbox a run reaches %s",
-			      setting, plan_level_name(wanted),
-			      policy_origin_text(from, origin, sizeof origin),
-			      plan_level_name(highest(h)));
+		(void)err_set(
+			e, ERR_SETUP, WHERE,
+			"%s %s is required (%s), but inside a Corral sandbox a run reaches %s",
+			setting, plan_level_name(wanted),
+			policy_origin_text(from, origin, sizeof origin),
+			plan_level_name(highest(h)));
 		return err_fix(e, "use --level %s: the outer sandbox stays in force",
 			       plan_level_name(highest(h)));
 	}
