@@ -372,7 +372,7 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	if (tree < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
 	}
-	if (g->kit->plan->whole_proc && mount_proc_whole(g->root) != 0) {
+	if (g->kit->plan->inner && mount_proc_whole(g->root) != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a second procfs");
 	}
 	return attach_new(g, m, tree, e);
