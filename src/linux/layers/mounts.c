@@ -427,9 +427,14 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_empty(struct ground *g, const struct mount *m, const char *mode, struct err *e) {
 	const struct fs_option options[] = {{"mode", mode}, {"size", "64k"}};
+	/* First: some do not exist, and an unused file system costs a grace period of RCU. */
+	int to = target_for(g, m);
+	if (to < 0) {
+		return fail_unless_maybe(e, "cannot open the mount point", m);
+	}
 	int tree = new_tree(g->kit, "tmpfs", options, ARRAY_LEN(options),
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return attach_new(g, m, tree, e);
+	return tree >= 0 && attach(g, m, -1, tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 /* Mode 0111: searchable, for a more specific grant beneath it, but not listable. */
