@@ -2,13 +2,14 @@
 /* Joins and configures the new network namespace, which has only its loopback interface.
  *
  * Should:   take the namespace from the helper of netns.c, which has brought up "lo", so that
- * servers and clients in the sandbox can connect to each other, and set ping_group_range to the
- * caller's group, as distributions do: ping(8) has no CAP_NET_RAW here.  With a gate: create the
- * listeners through which the command reaches it, and send them to it; give lo a second address,
- * because getaddrinfo(3) with AI_ADDRCONFIG resolves no name where only loopback addresses are
- * configured. Must not: add a route or another interface; write to the new /proc/sys, which is
- * read-only: quotas.c has opened the host's. Fails:    closed, except for ping_group_range, the
- * second address and the raw sockets. */
+ *           servers and clients in the sandbox can connect to each other, and set
+ *           ping_group_range to the caller's group, as distributions do: ping(8) has no
+ *           CAP_NET_RAW here.  With a gate: create the listeners through which the command
+ *           reaches it, and send them to it; give lo a second address, because getaddrinfo(3)
+ *           with AI_ADDRCONFIG resolves no name where only loopback addresses are configured.
+ * Must not: add a route or another interface; write to the new /proc/sys, which is read-only:
+ *           quotas.c has opened the host's.
+ * Fails:    closed, except for ping_group_range, the second address and the raw sockets. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
