@@ -237,13 +237,6 @@ static int base_of(const struct call *c, int dirfd, const char *path, int *own) 
 	return *own;
 }
 
-static void place_reset(struct resolved *p) {
-	p->fd = -1;
-	p->has_name = p->slash = p->by_proc = p->lent = false;
-	p->inner = p->kernels = p->mounted = false;
-	p->name[0] = p->dir[0] = p->real[0] = '\0';
-}
-
 static int walk_to(const struct call *c, int base, const char *path, enum walk_end end,
 		   struct resolved *p) {
 	struct walk_result w = {.fd = -1};

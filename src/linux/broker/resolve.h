@@ -30,6 +30,15 @@ struct resolved {
 			      * component before the last is missing */
 };
 
+/* Call it first wherever a place is filled: verdicts depend on the flags, and `inner` allows. */
+static inline void place_reset(struct resolved *p) {
+	p->fd = -1;
+	p->has_name = p->slash = p->by_proc = p->lent = false;
+	p->inner = p->kernels = p->mounted = false;
+	p->entry = 0;
+	p->name[0] = p->dir[0] = p->real[0] = '\0';
+}
+
 static inline void place_done(const struct resolved *p) {
 	if (p->fd >= 0 && !p->lent) {
 		(void)close(p->fd); /* an error cannot be handled */

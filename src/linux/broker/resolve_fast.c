@@ -104,7 +104,7 @@ static bool is_straight(const struct call *c, int dirfd, const char *path, char 
 /* Resolves a path without symlinks.  -ELOOP: it may have some.  -ESRCH: the file is missing. */
 static int find_straight(const struct call *c, int dirfd, const char *path, int flags,
 			 struct resolved *p) {
-	p->lent = false;
+	place_reset(p);
 	if (!is_straight(c, dirfd, path, p->real)) {
 		return -ELOOP;
 	}
@@ -125,7 +125,6 @@ static int base_for(const struct call *c, int dirfd, const char *path) {
 }
 
 static int find(const struct call *c, int dirfd, const char *path, int flags, struct resolved *p) {
-	p->has_name = p->slash = p->by_proc = false;
 	int r = find_straight(c, dirfd, path, flags, p);
 	if (r != -ELOOP) {
 		return r;
@@ -269,7 +268,7 @@ static bool add_name(struct resolved *p, const char *name) {
 
 /* Opens the directory of a name, which is a descriptor of the caller. */
 static int find_given(const struct call *c, int dirfd, struct resolved *p) {
-	p->has_name = p->slash = p->by_proc = p->lent = false;
+	place_reset(p);
 	p->fd = caller_fd(c, dirfd);
 	return p->fd < 0 ? p->fd : resolved_real_path(c->b, p->fd, p->real, sizeof p->real);
 }
@@ -397,8 +396,7 @@ static int make_or_open(const struct call *c, const struct resolved *p, const st
 
 /* By its text where no rule is about the path; else by its directory. */
 static bool check_name(const struct call *c, int dirfd, const char *path, struct resolved *p) {
-	p->fd = -1;
-	p->lent = false;
+	place_reset(p);
 	if (is_straight(c, dirfd, path, p->real) && verdict_is_free(c, p->real)) {
 		return true;
 	}

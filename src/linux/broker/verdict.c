@@ -143,7 +143,7 @@ static enum visibility visibility_of(const struct call *c, const struct resolved
 	char before[REAL_MAX];
 	size_t len = strlen(path), tail = strlen(DELETED);
 
-	if (p->inner) {
+	if (c->b->nests && p->inner) {
 		return VISIBILITY_WRITE; /* the caller's own mounts are in force */
 	}
 	if (path[0] != '/' || len >= sizeof before) {
