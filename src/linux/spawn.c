@@ -10,9 +10,8 @@
  * 1. The supervisor fills struct kit with everything that needs memory, a lock or libc:
  *    argv, the paths to execve, the channel, the shared memory of run_state, journal and
  *    ledgers, Landlock rulesets and BPF program (prepare() of the layers), cgroup, gate.
- * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS and
- *    cgroup namespaces, in the run's cgroup; the network namespace is created beside its work
- *    (layers/netns.c).  It has a copy of the caller's
+ * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS,
+ *    cgroup and network namespaces, in the run's cgroup.  It has a copy of the caller's
  *    memory, and the caller may have had threads: until execve it makes only system calls.
  *    Without namespaces clone() is enough, and the process becomes the outer warden.
  * 3. The first process enters the layers in the order of layers.c, then calls init_run()

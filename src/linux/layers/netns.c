@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates the run's network namespace, in a helper process beside pid 1.
+/* Creates the run's network namespace, in a helper process beside pid 1.  Off: probe.c says why.
  *
  * The kernel needs half a millisecond for it, as long as pid 1 needs for the mounts.  So pid 1
  * clones a helper here, and layer network joins the helper's namespace after the mounts:
