@@ -151,7 +151,7 @@ static int open_signals(struct daemon *d, struct err *e) {
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)signal(SIGPIPE, SIG_IGN); /* fails only for a bad number */
-	interrupt_timer_init(NULL);
+	interrupt_timer_init();
 	signal_mask(SIG_BLOCK, &set, NULL);
 	d->signals = (struct watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				    .ready = signal_ready,
@@ -225,7 +225,11 @@ static int run(struct daemon *d, struct err *e) {
 			live_stop_all(d, "the daemon ended");
 		}
 		int64_t lives = lives_check(d, now), conns = conns_check(d, now);
-		if (daemon_loop_once(&d->loop, until(now, lives, conns), e) != 0) {
+		int64_t scopes = conn_tokens_check(d, now);
+		int due = until(now, lives, conns);
+		int last = until(now, scopes, 0);
+		due = due < 0 || (last >= 0 && last < due) ? last : due;
+		if (daemon_loop_once(&d->loop, due, e) != 0) {
 			return -1;
 		}
 	}

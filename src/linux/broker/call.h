@@ -48,10 +48,12 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
 
 /* Copy a string with its NUL.  -ENAMETOOLONG when it is longer than cap.  Without a pid namespace
- * call caller_waits() after caller_copy(); caller_string() does both.  caller_strings() copies two
- * paths of up to PATH_MAX bytes. */
+ * call caller_waits() after caller_copy(); caller_string() does both.  caller_path() is for a path
+ * that is resolved next: for a relative one caller_fd() makes that check.  caller_strings() copies
+ * two paths of up to PATH_MAX bytes. */
 int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap);
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
+int caller_path(const struct call *c, uint64_t address, char out[PATH_MAX]);
 int caller_strings(const struct call *c, const uint64_t address[2], char *first, char *second);
 
 /* Opens the file of the caller's descriptor, or its working directory (AT_FDCWD), as O_PATH.

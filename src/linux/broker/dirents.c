@@ -39,7 +39,7 @@ static int name_at(const struct call *c, int dirfd, uint64_t address, struct res
 	char path[PATH_MAX];
 
 	p->fd = -1;
-	int r = caller_string(c, address, path, sizeof path);
+	int r = caller_path(c, address, path);
 	return r != 0 ? r : resolve_name(c, dirfd, path, p);
 }
 
@@ -156,6 +156,15 @@ static long move_now(const struct call *c, const struct moving *m) {
 	return moved == CALL_ANSWERED ? moved : call_done(c, moved);
 }
 
+/* Once for all checks of the name: only calls that the guard serves change it, one by one, and
+ * processes of the host. */
+static void look_at_entry(struct resolved *p) {
+	struct stat st;
+	bool found = syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	p->entry = found ? st.st_mode : 0;
+}
+
 static int names_at(const struct call *c, const struct pair *at, struct resolved *from,
 		    struct resolved *to) {
 	char source[PATH_MAX], target[PATH_MAX];
@@ -177,6 +186,10 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	}
 	int r = names_at(c, &at, &from, &to);
 	if (r == 0) {
+		look_at_entry(&from);
+		if ((flags & RENAME_EXCHANGE) != 0) {
+			look_at_entry(&to);
+		}
 		r = check_names(c, &m);
 		if (r == -EROFS && flags == 0) {
 			return replace_or_refuse(c, &from, &to, r);

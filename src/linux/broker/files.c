@@ -262,6 +262,10 @@ static long open_new(const struct call *c, const struct resolved *p, const struc
 			 opening_is_of_program(o->flags, o->mode));
 }
 
+static long made_or_stale(long made, bool exclusive) {
+	return made == -EEXIST && !exclusive ? -ESTALE : made;
+}
+
 /* One try; -ESTALE when the name changed between its steps. */
 static long open_or_make(const struct call *c, int dirfd, const char *path,
 			 const struct opening *o) {
@@ -269,7 +273,13 @@ static long open_or_make(const struct call *c, int dirfd, const char *path,
 	bool follow = !exclusive && (o->flags & O_NOFOLLOW) == 0;
 	auto_place p;
 
+	/* First as the last such call ended: a program overwrites many files, or creates many. */
+	p.fd = -1;
+	if ((exclusive || !c->b->exists) && resolve_absent(c, dirfd, path, &p) == 0) {
+		return made_or_stale(open_new(c, &p, o), exclusive);
+	}
 	int r = resolve_file(c, dirfd, path, follow, &p);
+	c->b->exists = r == 0;
 	if (r == 0) {
 		return exclusive ? -EEXIST : open_found(c, &p, o);
 	}
@@ -281,8 +291,7 @@ static long open_or_make(const struct call *c, int dirfd, const char *path,
 	if (r != 0) {
 		return r == -EEXIST ? -ESTALE : r;
 	}
-	long got = open_new(c, &p, o);
-	return got == -EEXIST && !exclusive ? -ESTALE : got;
+	return made_or_stale(open_new(c, &p, o), exclusive);
 }
 
 static long open_at(const struct call *c, int dirfd, const char *path, const struct opening *o) {
@@ -335,7 +344,8 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if (got != QUICK_NOT) {
 		return got;
 	}
-	return caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
+	/* For a relative path caller_fd() finds that out, after reading more of the caller. */
+	return path[0] != '/' || caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
 }
 
 /* Checks nothing: from now on files_take_umask() has to read the caller's umask. */

@@ -91,12 +91,27 @@ static unsigned major_of(dev_t dev) {
 	return (unsigned)(dev >> 8) & 0xfff;
 }
 
-/* procfs has no block device, so its files have major number 0. */
-static int describe(const struct broker *b, struct resolved *p) {
+/* Whether the file is on procfs.  That has no block device, so its files have major number 0.  In
+ * the run's own mount namespace no mount comes or goes, except in a nested sandbox; so a device is
+ * looked at once. */
+static bool may_be_of_proc(struct broker *b, int fd, dev_t dev) {
+	bool fixed = b->quick && !b->plan->nested;
+
+	if (major_of(dev) != 0 || (fixed && dev == b->plain_dev)) {
+		return false;
+	}
+	if (resolved_in_proc(fd)) {
+		return true;
+	}
+	b->plain_dev = dev;
+	return false;
+}
+
+static int describe(struct broker *b, struct resolved *p) {
 	dev_t dev = 0;
 	int r = resolved_look(p, &dev);
 
-	if (r == 0 && major_of(dev) == 0 && resolved_is_guards(b, p->fd)) {
+	if (r == 0 && may_be_of_proc(b, p->fd, dev) && resolved_is_guards(b, p->fd)) {
 		r = -EACCES;
 	}
 	return r != 0 ? r : resolved_real_path(b, p->fd, p->real, sizeof p->real);
@@ -391,6 +406,26 @@ int resolve_names(const struct call *c, const struct two_paths *at, struct resol
 	to->mode = S_IFDIR;
 	memcpy(to->real, from->dir, strlen(from->dir) + 1);
 	return resolved_add_name(to, to_halves.name, to_halves.len, false);
+}
+
+int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
+	struct halves h;
+	char space[PATH_MAX];
+	mode_t mode;
+
+	path = redirect_tmp(c, path, space);
+	place_reset(ret);
+	split_path(path, &h);
+	if (!is_plain_name(&h) || view_is_foreign(c->b)) {
+		return -EAGAIN; /* K9: resolve_name() settles a place in another view */
+	}
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	if (base >= 0 && fast_name(c, base, &h, ret) == 0 && name_kind(ret, &mode) == -ENOENT) {
+		return 0;
+	}
+	drop_fd(&ret->fd);
+	return -EAGAIN;
 }
 
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct resolved *ret) {

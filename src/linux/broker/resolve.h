@@ -22,6 +22,7 @@ struct resolved {
 	mode_t mode;  /* of the file; of the directory */
 	nlink_t nlink;
 	dev_t rdev;
+	mode_t entry; /* of a name that rename(2) moves; 0: it does not exist (dirents.c) */
 	char name[NAME_MAX +
 		  3];        /* as written; "/" for the root, "." and ".." are left to the kernel */
 	char dir[REAL_MAX];  /* real path of the directory; "" for a file */
@@ -62,6 +63,10 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct resolved *p);
 int resolve_fast_file(const struct call *c, int dirfd, const char *path, bool follow,
 		      struct resolved *p);
+
+/* Like resolve_name(), for a name that does not exist in a directory outside of procfs, if
+ * the caller's view is the guard's; -EAGAIN in all other cases. */
+int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret);
 
 /* Like resolve_name(), for open(2) with O_CREAT: a dangling symlink is followed to the missing
  * name.  -EEXIST when the file exists. */

@@ -299,15 +299,10 @@ static int lead_moved(const struct call *c, const struct resolved *from,
 }
 
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to) {
-	struct stat st;
-
-	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return 0;
-	}
-	if (S_ISLNK(st.st_mode)) {
+	if (S_ISLNK(from->entry)) {
 		return lead_moved(c, from, to);
 	}
-	if (!S_ISDIR(st.st_mode)) {
+	if (!S_ISDIR(from->entry)) {
 		return 0;
 	}
 	const struct rules *rules = &c->b->plan->rules;
