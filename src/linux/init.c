@@ -267,7 +267,9 @@ static _Noreturn void report_exit(struct init *in, int status) {
 	run_state->status = status;
 	run_state->ended = 1;
 	reaper_end(&in->reaper);
-	placeholder_remove_all();
+	if (in->kit->plan->inner) {
+		placeholder_remove_all();
+	}
 	if (in->kit->count_usage) {
 		run_state_count(run_state);
 	}
@@ -281,7 +283,9 @@ static _Noreturn void report_exit(struct init *in, int status) {
  * kills it here.  The wardens remove the run's directory. */
 static _Noreturn void kill_all_and_exit(struct init *in) {
 	reaper_end(&in->reaper);
-	placeholder_remove_all();
+	if (in->kit->plan->inner) {
+		placeholder_remove_all();
+	}
 	_exit(SETUP_FAILED);
 }
 

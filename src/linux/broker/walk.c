@@ -38,10 +38,9 @@ static int go_to(struct walker *w, int fd) {
 }
 
 /* "/proc/self" and "/proc/thread-self": the caller's, not the guard's. */
-static int follow_self(struct walker *w) {
+static int follow_self(struct walker *w, uint64_t dev) {
 	struct text to = {.len = 0};
-	struct stat st;
-	long process = fstat(w->at, &st) != 0 ? -EACCES : view_process(w->call, st.st_dev);
+	long process = view_process(w->call, dev);
 
 	if (process < 0) {
 		return (int)process;
@@ -103,7 +102,7 @@ static int follow(struct walker *w, int link) {
 		return follow_magic(w, link);
 	}
 	if (streq(w->c.name, "self") || streq(w->c.name, "thread-self")) {
-		return follow_self(w);
+		return follow_self(w, dir.st_dev);
 	}
 	return follow_target(w, link);
 }
