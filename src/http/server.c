@@ -79,8 +79,19 @@ int http_server_fd(const struct http_server *s) {
 	return s->epoll;
 }
 
+/* A process that was forked at this moment may have a copy of the descriptor: then close(2) neither
+ * removes it from the epoll set nor ends the connection. */
+static void forget_fd(const struct http_server *s, int *fd) {
+	if (*fd >= 0) {
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, *fd,
+				NULL);          /* fails for one that was not added */
+		(void)shutdown(*fd, SHUT_RDWR); /* the client may be gone */
+		drop_fd(fd);
+	}
+}
+
 void http_server_stop(struct http_server *s) {
-	drop_fd(&s->listener); /* close(2) removes it from the epoll set */
+	forget_fd(s, &s->listener);
 }
 
 bool http_server_is_dirty(const struct http_server *s) {
@@ -105,7 +116,7 @@ static void close_now(struct http_exchange *x) {
 	}
 	bool served = x->phase == PHASE_ANSWER;
 	x->phase = PHASE_CLOSED;
-	drop_fd(&x->fd);
+	forget_fd(x->server, &x->fd);
 	if (served) {
 		x->server->options->gone(x->server->options->arg, x);
 	}
