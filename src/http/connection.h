@@ -5,7 +5,7 @@
 
 #include "http/server.h"
 
-/* X3: for a head after its first byte, or after the connection; for a body; between two requests;
+/* N3: for a head after its first byte, or after the connection; for a body; between two requests;
  * for a client that reads nothing; for the last bytes of a client that got an error. */
 #define HEAD_MS 10000
 #define BODY_MS 60000
@@ -33,10 +33,10 @@ struct http_exchange {
 	int64_t write_since; /* the queue has not moved since; 0: it is empty */
 	int64_t event_at;    /* of the last bytes of an event stream */
 	struct http_reader reader;
-	char *input; /* bytes after the head or the request that were read with it */
-	size_t input_len;
-	struct buf fields; /* of the response */
-	struct buf out;    /* out.data[sent..] is to be written */
+	const struct http_route *route; /* of an admitted request */
+	struct buf input;               /* bytes of the next request that were read with this one */
+	struct buf fields;              /* of the response */
+	struct buf out;                 /* out.data[sent..] is to be written */
 	size_t sent;
 	bool close;   /* after this response */
 	bool stream;  /* of events */

@@ -2,7 +2,7 @@
 /* Reads one HTTP/1 request.
  *
  * Should:   give the same result for the same bytes, however they are segmented.
- * Must not: keep more than a head of HTTP_HEAD_MAX and a body of the accepted length (X2); take a
+ * Must not: keep more than a head of HTTP_HEAD_MAX and a body of the accepted length (N2); take a
  *           byte of the next request.
  * Fails:    closed, with a status and the reason. */
 #include "http/request.h"

@@ -8,10 +8,10 @@
  * tokens; response.c writes answers and event streams.
  *
  * Invariants of an HTTP server:
- *  X1  a request reaches its route only after its Host, its Origin and its token were checked, and
+ *  N1  a request reaches its route only after its Host, its Origin and its token were checked, and
  *      before that not one byte of its body is kept;
- *  X2  memory is bounded: connections, heads, bodies, all bodies together, queued answers;
- *  X3  no client can make the server wait: each phase of a connection has a deadline. */
+ *  N2  memory is bounded: connections, heads, bodies, all bodies together, queued answers;
+ *  N3  no client can make the server wait: each phase of a connection has a deadline. */
 #ifndef CORRAL_HTTP_REQUEST_H
 #define CORRAL_HTTP_REQUEST_H
 

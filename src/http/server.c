@@ -2,8 +2,8 @@
 /* Connections of the HTTP server: accept, read, route, write, close.
  *
  * Should:   answer an error before it closes a connection, if the client reads.
- * Must not: wait for a client (X3); read a request while the response of the one before is not
- *           complete (X2); call a handler for a request that was not admitted (X1).
+ * Must not: wait for a client (N3); read a request while the response of the one before is not
+ *           complete (N2); call a handler for a request that was not admitted (N1).
  * Fails:    by closing this connection alone. */
 #include "http/server.h"
 
@@ -79,8 +79,19 @@ int http_server_fd(const struct http_server *s) {
 	return s->epoll;
 }
 
+/* A process that was forked at this moment may have a copy of the descriptor: then close(2) neither
+ * removes it from the epoll set nor ends the connection. */
+static void forget_fd(const struct http_server *s, int *fd) {
+	if (*fd >= 0) {
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, *fd,
+				NULL);          /* fails for one that was not added */
+		(void)shutdown(*fd, SHUT_RDWR); /* the client may be gone */
+		drop_fd(fd);
+	}
+}
+
 void http_server_stop(struct http_server *s) {
-	drop_fd(&s->listener); /* close(2) removes it from the epoll set */
+	forget_fd(s, &s->listener);
 }
 
 bool http_server_is_dirty(const struct http_server *s) {
@@ -105,7 +116,7 @@ static void close_now(struct http_exchange *x) {
 	}
 	bool served = x->phase == PHASE_ANSWER;
 	x->phase = PHASE_CLOSED;
-	drop_fd(&x->fd);
+	forget_fd(x->server, &x->fd);
 	if (served) {
 		x->server->options->gone(x->server->options->arg, x);
 	}
@@ -113,7 +124,7 @@ static void close_now(struct http_exchange *x) {
 
 static void exchange_free(struct http_exchange *x) {
 	http_reader_done(&x->reader);
-	free(x->input);
+	buf_done(&x->input);
 	buf_done(&x->fields);
 	buf_done(&x->out);
 	free(x);
@@ -203,8 +214,8 @@ static bool answer_expectation(struct http_exchange *x) {
 	return true;
 }
 
-/* X1: all checks that need only the head.  The longest body that the client announced counts
- * against the bodies of all (X2); without a length it is the longest of the route. */
+/* N1: all checks that need only the head.  The longest body that the client announced counts
+ * against the bodies of all (N2); without a length it is the longest of the route. */
 static enum http_event admit(struct http_exchange *x) {
 	struct http_server *s = x->server;
 	const struct http_request *r = &x->reader.request;
@@ -234,18 +245,16 @@ static enum http_event admit(struct http_exchange *x) {
 	    !answer_expectation(x)) {
 		return HTTP_EVENT_BAD;
 	}
+	x->route = route;
 	x->phase = PHASE_BODY;
 	x->since = clock_ms();
 	return http_reader_accept(&x->reader, most);
 }
 
 static void dispatch(struct http_exchange *x) {
-	int unused;
-	const struct http_route *route = find_route(x->server, &x->reader.request, &unused);
-
 	x->close = http_request_lists(&x->reader.request, "connection", "close", NULL);
 	x->phase = PHASE_ANSWER;
-	route->handle(x->server->options->arg, x);
+	x->route->handle(x->server->options->arg, x);
 }
 
 /* Takes bytes; *ret_used of them.  False: no more before the response. */
@@ -284,16 +293,9 @@ static void feed_all(struct http_exchange *x, const char *data, size_t len) {
 		more = feed(x, data + at, len - at, &used);
 		at += used;
 	}
-	free(x->input);
-	x->input = NULL;
-	x->input_len = 0;
-	if (at < len && !x->close) { /* of the next request: kept until its turn */
-		x->input = malloc(len - at);
-		x->close = x->input == NULL;
-	}
-	if (x->input != NULL) {
-		memcpy(x->input, data + at, len - at);
-		x->input_len = len - at;
+	if (at < len && !x->close) { /* they wait for their turn; the socket is not read before */
+		buf_add(&x->input, data + at, len - at);
+		x->close = buf_failed(&x->input);
 	}
 }
 
@@ -366,10 +368,12 @@ static void finish(struct http_exchange *x) {
 	}
 	http_reader_reset(&x->reader);
 	x->phase = PHASE_IDLE;
-	char *input = take_ptr(x->input);
-	size_t len = x->input_len;
-	feed_all(x, input, len);
-	free(input);
+	struct buf input = x->input;
+	buf_init(&x->input);
+	if (input.len > 0) {
+		feed_all(x, input.data, input.len);
+	}
+	buf_done(&input);
 }
 
 static void receive(struct http_exchange *x) {
@@ -441,6 +445,7 @@ static void accept_one(struct http_server *s) {
 	*x = (struct http_exchange){
 		.server = s, .fd = fd, .phase = PHASE_HEAD, .since = clock_ms(), .next = s->all};
 	http_reader_init(&x->reader);
+	buf_init(&x->input);
 	buf_init(&x->fields);
 	buf_init(&x->out);
 	s->all = x;

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "http/check.h"
 
-/* Bounds of X2. */
+/* Bounds of N2. */
 #define HTTP_CONNECTIONS_MAX 64
 #define HTTP_BODIES_MAX ((size_t)64 * 1024 * 1024) /* of all requests together */
 
@@ -30,7 +30,7 @@ struct http_route {
 struct http_options {
 	const struct http_route *routes;
 	size_t nroutes;
-	/* After the checks of Host and Origin, before a byte of the body is kept (X1); a status
+	/* After the checks of Host and Origin, before a byte of the body is kept (N1); a status
 	 * other than 0 refuses the request. */
 	struct http_refusal (*admit)(void *arg, const struct http_request *r);
 	/* The client closed the connection before the response was complete. */

@@ -6,7 +6,7 @@
  * of 2026-07-28 has all that it needs in itself, and headers that repeat it.
  *
  * Should:   end the calls of a client that closes its connection or deletes its session (M3).
- * Must not: serve a request without the token, or of a web page (X1).
+ * Must not: serve a request without the token, or of a web page (N1).
  * Fails:    closed, with an HTTP status and, where the protocol has one, a JSON-RPC error. */
 #include "rpc/mcp_http.h"
 
@@ -478,7 +478,7 @@ static const struct http_route routes[] = {
 	{"DELETE", PATH, 0, delete},
 };
 
-/* X1 */
+/* N1 */
 static struct http_refusal admit(void *arg, const struct http_request *r) {
 	const struct http_mcp *h = arg;
 	char text[TOKEN_TEXT_LENGTH + 1] = "";

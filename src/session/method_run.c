@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests that start something: session.create and session.exec.
+/* The requests that start something: session.create, session.exec and the tools file.*.
  *
  * Should:   record a session before its first process exists; accept no descriptor from a
  *           sandbox but pipes.
  * Must not: store settings or variables, which may hold secrets (session/store.h).
  * Fails:    with a fault; a session that cannot start is FAILED in the database. */
-#include "session/daemon.h"
+#include "session/mcp_conn.h"
 
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
-#include "rpc/mcp_call.h"
-#include "rpc/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,12 +251,14 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 	return call;
 }
 
-/* The list of --tools holds for a command too: `exec` is the tool that runs one. */
-static int check_offer(const struct request *r, struct fault *f) {
-	if (r->conn->scope == SCOPE_ADMIN || mcp_tools_offers(r->live->tools, "exec")) {
+/* What --tools of `session create` offers to the clients of the session; the administrator is none.
+ */
+static int check_offer(const struct request *r, const char *tool, struct fault *f) {
+	if (r->conn->scope == SCOPE_ADMIN || mcp_tools_offers(r->live->tools, tool)) {
 		return 0;
 	}
-	return fault_set(f, FAULT_FORBIDDEN, "this session does not offer the tool exec");
+	(void)fault_set(f, FAULT_FORBIDDEN, "this session does not offer the tool %s", tool);
+	return err_fix(&f->e, "create the session with --tools %s", tool);
 }
 
 int method_exec(struct request *r, json_t **ret, struct fault *f) {
@@ -270,7 +270,7 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 	(void)ret;
 	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I}", "argv", &argv, "streams", &streams,
 			   "cwd", &cwd, "environment", &environment, "timeout_ms", &timeout) != 0 ||
-	    check_argv(argv, f) != 0 || check_offer(r, f) != 0) {
+	    check_argv(argv, f) != 0 || check_offer(r, "exec", f) != 0) {
 		return -1;
 	}
 	if (timeout < 0 || timeout > DURATION_MAX_MS) {
@@ -296,5 +296,28 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 	daemon_closes();
 	session_wire_done(&m);
 	daemon_closed();
+	return rc;
+}
+
+/* ---- tools ---- */
+
+int method_tool(struct request *r, json_t **ret, struct fault *f) {
+	const struct mcp_tool *tool = mcp_tools_find(NULL, r->tool);
+	struct buf why;
+
+	(void)ret;
+	if (check_offer(r, r->tool, f) != 0) {
+		return -1;
+	}
+	buf_init(&why);
+	int rc = mcp_schema_check(tool, r->params, &why);
+	if (rc != 0) {
+		rc = fault_set(f, MESSAGE_INVALID_PARAMS, "%s",
+			       buf_failed(&why) ? "invalid params" : why.data);
+	}
+	buf_done(&why);
+	if (rc == 0 && tool_call_send(r, tool->name, json_incref(r->params), false, f) == NULL) {
+		rc = -1;
+	}
 	return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of tools in a session: the methods file.*, and what all such calls share.
+/* Calls of tools in a session, of JSON-RPC and MCP clients: to the supervisor and back.
  *
- * Should:   check the arguments before a message goes to the supervisor.
- * Must not: call a tool that the session does not offer (--tools) to a client of the session.
+ * Should:   answer each call once, in the form of its client's protocol.
+ * Must not: check scope or state: session/request.c and session/mcp_conn.c have done that.
  * Fails:    with a fault; nothing was called then. */
 #include "session/mcp_conn.h"
 
@@ -47,35 +47,6 @@ struct call *tool_call_send(struct request *r, const char *tool, json_t *argumen
 	}
 	call->tool = t;
 	return call;
-}
-
-static int check_offer(const struct request *r, const char *tool, struct fault *f) {
-	if (r->conn->scope == SCOPE_ADMIN || mcp_tools_offers(r->live->tools, tool)) {
-		return 0;
-	}
-	(void)fault_set(f, FAULT_FORBIDDEN, "this session does not offer the tool %s", tool);
-	return err_fix(&f->e, "create the session with --tools %s", tool);
-}
-
-int method_tool(struct request *r, json_t **ret, struct fault *f) {
-	const struct mcp_tool *tool = mcp_tools_find(NULL, r->tool);
-	struct buf why;
-
-	(void)ret;
-	if (check_offer(r, r->tool, f) != 0) {
-		return -1;
-	}
-	buf_init(&why);
-	int rc = mcp_schema_check(tool, r->params, &why);
-	if (rc != 0) {
-		rc = fault_set(f, MESSAGE_INVALID_PARAMS, "%s",
-			       buf_failed(&why) ? "invalid params" : why.data);
-	}
-	buf_done(&why);
-	if (rc == 0 && tool_call_send(r, tool->name, json_incref(r->params), false, f) == NULL) {
-		rc = -1;
-	}
-	return rc;
 }
 
 /* ---- answers ---- */
