@@ -8,7 +8,7 @@ import { AbortError, BinaryNotFoundError, DaemonError, FileError, RefusedError, 
 import { corralSandbox } from "@corral/sandbox/bash-tool";
 import { binary, connections, equal, fails, finish, mark, marked, test, until, workspace } from "./harness.mjs";
 
-const at = { binary, workspace };
+const at = { binary, workspace, level: process.env.LEVEL };
 const sandbox = new Sandbox(at);
 const key = `${process.env.HOME}/.ssh/id_rsa`;
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
