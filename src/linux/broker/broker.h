@@ -29,7 +29,14 @@
  *      moved, with a directory above it or alone, nor replaced (preexisting.c);
  *  K7  a socket that is connected, bound or listened on belongs to the run's network
  *      namespace, and a socket file that is connected to was bound in this run or is
- *      named by net.sockets. */
+ *      named by net.sockets; with --allow-nested it may belong to a network namespace that
+ *      was created inside, and then never reaches the gate;
+ *  K8  the guard's second thread (spinner.c) reads and writes one word, has every restriction of
+ *      the guard, and makes no system call but to lower its priority, read the clock and exit;
+ *  K9  with --allow-nested, a call for a process in a Landlock domain of its own is made under
+ *      the rulesets of that domain (domain.c), and a path of a process in namespaces of its
+ *      own is resolved in its view and checked by the path that the same file has in the
+ *      guard's (view.c). */
 #ifndef CORRAL_LINUX_BROKER_BROKER_H
 #define CORRAL_LINUX_BROKER_BROKER_H
 
@@ -51,6 +58,7 @@ enum broker_family {
 	BROKER_SIGNALS = 1 << 4,  /* Landlock < 6 */
 	BROKER_PRIORITY = 1 << 5, /* always */
 	BROKER_WATCH = 1 << 6,    /* denials = all: reads of hidden files are recorded */
+	BROKER_DOMAINS = 1 << 7,  /* --allow-nested */
 };
 
 /* Listening sockets in the table; the oldest is overwritten first. */
@@ -126,6 +134,10 @@ struct broker {
 	int proc;           /* /proc, O_PATH; -1: every call is refused */
 	int fds;            /* /proc/self/fd, O_PATH */
 	int root;           /* "/", O_PATH */
+	bool nests;         /* callers may be in namespaces of their own (view.c) */
+	bool knows_domains; /* and in Landlock domains of their own (domain.c) */
+	int view;           /* the root of the present caller: `root`, or another one (view.c) */
+	uint64_t userns;    /* inode of the guard's user namespace, with `nests` */
 	uint64_t proc_dev;  /* st_dev of /proc */
 	uint64_t plain_dev; /* st_dev of a file system that is not procfs; 0: none yet */
 	char self_path[32]; /* "/proc/" and the guard's pid */

@@ -21,6 +21,7 @@ struct call {
 	enum syscall_id call;
 	uint64_t args[6];
 	bool as_written; /* do not redirect /tmp to the run's own directory */
+	bool confined;   /* the caller is in a sandbox of its own: no question may grant it more */
 };
 
 /* The handler has answered, or a helper process or the gate will. */
@@ -210,6 +211,9 @@ long serve_getpeername(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);
 long serve_socketpair(struct call *c);
+
+long serve_landlock_restrict_self(struct call *c);
+long serve_prlimit64(struct call *c);
 
 long serve_ioprio_set(struct call *c);
 long serve_sched_setaffinity(struct call *c);

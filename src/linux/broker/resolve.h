@@ -16,7 +16,10 @@ struct resolved {
 	bool slash;    /* the path has a trailing slash */
 	bool by_proc;  /* the path went through procfs: it means another file to the guard */
 	bool lent;     /* fd belongs to another struct resolved, which closes it */
-	mode_t mode;   /* of the file; of the directory */
+	bool inner;    /* on a file system that was mounted inside: no rule is about it (view.c) */
+	bool kernels; /* a file of procfs that belongs to no process, of a caller in its own view */
+	bool mounted; /* the name is a mount point in the caller's own view */
+	mode_t mode;  /* of the file; of the directory */
 	nlink_t nlink;
 	dev_t rdev;
 	mode_t entry; /* of a name that rename(2) moves; 0: it does not exist (dirents.c) */
