@@ -209,6 +209,9 @@ if (process.argv.includes("--sessions")) {
     stream.stdin.end("streamed");
     deepStrictEqual([await new Response(stream.stdoutWeb).text(), (await stream.result).exit_code], ["streamed", 6]);
     equal((await session.run(`sleep ${mark()}`, { timeout: 500 })).reason, "timeout");
+    const adapted = corralSandbox(session);
+    await adapted.writeFiles([{ path: "adapted", content: FACE }]);
+    deepStrictEqual(await adapted.executeCommand("cat adapted $TMPDIR/f; exit 7"), { stdout: `${FACE}${FACE} m\n`, stderr: "", exitCode: 7 });
     await session.run(`setsid sleep ${sign} >/dev/null 2>&1 &`);
     ok(marked(sign).length > 0);
     await session[Symbol.asyncDispose]();
