@@ -22,11 +22,60 @@ void entry_hook_command(const struct agent *agent, const char *program, struct b
 	buf_printf(out, " hook %s%s", agent->name, DENY);
 }
 
-bool entry_is_hook(const struct agent *agent, const char *command) {
-	char verb[64];
+/* Longer than the path of each program. */
+#define COMMAND_WORD_MAX 4200
 
-	(void)snprintf(verb, sizeof verb, " hook %s", agent->name);
-	return strstr(command, "corral") != NULL && strstr(command, verb) != NULL;
+/* The next word of a command line, without its quotes; NULL: there is none, or it is too long. */
+static const char *take_word(const char *at, char *out, size_t cap) {
+	char quote = '\0';
+	size_t n = 0;
+
+	at += strspn(at, " \t");
+	const char *const begin = at;
+	for (; *at != '\0' && (quote != '\0' || strchr(" \t\n;|&()<>", *at) == NULL); at++) {
+		bool quotes = quote == '\0' && (*at == '\'' || *at == '"');
+		if (quotes || *at == quote) {
+			quote = (char)(quotes ? *at : '\0');
+			continue;
+		}
+		at += *at == '\\' && quote != '\'' && at[1] != '\0' ? 1 : 0;
+		if (n + 1 >= cap) {
+			return NULL;
+		}
+		out[n++] = *at;
+	}
+	out[n] = '\0';
+	return at == begin || quote != '\0' ? NULL : at;
+}
+
+/* NAME=value before the program. */
+static bool is_assignment(const char *word) {
+	return word[strcspn(word, "=/")] == '=';
+}
+
+static bool is_corral(const char *program) {
+	const char *slash = strrchr(program, '/');
+	return streq(slash == NULL ? program : slash + 1, "corral");
+}
+
+/* The program may have any name if the end of the line is Corral's. */
+bool entry_is_hook(const struct agent *agent, const char *command) {
+	char word[COMMAND_WORD_MAX];
+	bool ours = strstr(command, DENY) != NULL;
+
+	const char *at = take_word(command, word, sizeof word);
+	while (at != NULL && is_assignment(word)) {
+		at = take_word(at, word, sizeof word);
+	}
+	if (at == NULL || (!ours && !is_corral(word))) {
+		return false;
+	}
+	at = take_word(at, word, sizeof word);
+	if (at == NULL || !streq(word, "hook")) {
+		return false;
+	}
+	at = take_word(at, word, sizeof word);
+	return at != NULL && streq(word, agent->name);
 }
 
 static void put_string(struct buf *out, const char *text) {

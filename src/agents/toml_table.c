@@ -3,7 +3,8 @@
  *
  * Should:   end the table at the next line that begins with "[", and leave the comments before
  *           that line to the next table.
- * Must not: parse the rest: a table appended at the end is valid after any valid text.
+ * Must not: take a line of a string or an array for a header; parse the rest: a table appended at
+ *           the end is valid after any valid text.
  * Fails:    with the buffer, out of memory; a header that is written in another way is not found,
  *           except by toml_table_is_other(). */
 #include "agents/toml_table.h"
@@ -36,8 +37,92 @@ static size_t line_end(const struct buf *text, size_t at) {
 	return end == NULL ? text->len : (size_t)(end - text->data) + 1;
 }
 
-static int is_header(const struct buf *text, size_t at, const char *header) {
+static bool is_at(const struct buf *text, size_t at, const char *word) {
+	size_t n = strlen(word);
+	return text->len - at >= n && memcmp(text->data + at, word, n) == 0;
+}
+
+/* Where the string that begins at `at` ends; a string of one line ends with its line. */
+static size_t string_end(const struct buf *text, size_t at) {
+	const char quote = text->data[at];
+	const char *const close = quote == '"' ? "\"\"\"" : "'''";
+	bool lines = is_at(text, at, close);
+
+	for (at += lines ? 3 : 1; at < text->len; at++) {
+		if (quote == '"' && text->data[at] == '\\') {
+			at++; /* the character after it */
+		} else if (lines && is_at(text, at, close)) {
+			at += 3; /* up to two quotes more belong to the string */
+			while (at < text->len && text->data[at] == quote) {
+				at++;
+			}
+			return at;
+		} else if (!lines && (text->data[at] == quote || text->data[at] == '\n')) {
+			return text->data[at] == quote ? at + 1 : at;
+		}
+	}
+	return text->len;
+}
+
+/* The newline after the comment, or the end of the text. */
+static size_t comment_end(const struct buf *text, size_t at) {
+	while (at < text->len && text->data[at] != '\n') {
+		at++;
+	}
+	return at;
+}
+
+/* Where the line ends with all lines of the strings and arrays that begin in it. */
+static size_t statement_end(const struct buf *text, size_t at) {
+	size_t depth = 0;
+
+	while (at < text->len) {
+		switch (text->data[at]) {
+		case '"':
+		case '\'':
+			at = string_end(text, at);
+			continue;
+		case '#':
+			at = comment_end(text, at);
+			continue;
+		case '[':
+		case '{':
+			depth++;
+			break;
+		case ']':
+		case '}':
+			depth -= depth > 0 ? 1 : 0;
+			break;
+		case '\n':
+			if (depth == 0) {
+				return at + 1;
+			}
+			break;
+		default:
+			break;
+		}
+		at++;
+	}
+	return text->len;
+}
+
+/* The first character of a line that is not a blank. */
+static size_t after_blanks(const struct buf *text, size_t at) {
+	while (at < text->len && (text->data[at] == ' ' || text->data[at] == '\t')) {
+		at++;
+	}
+	return at;
+}
+
+static bool begins_with(const struct buf *text, size_t at, const char *characters) {
+	at = after_blanks(text, at);
+	return at < text->len && text->data[at] != '\0' &&
+	       strchr(characters, text->data[at]) != NULL;
+}
+
+static bool is_header(const struct buf *text, size_t at, const char *header) {
 	size_t n = strlen(header), end = line_end(text, at);
+
 	while (end > at && strchr(" \t\r\n", text->data[end - 1]) != NULL) {
 		end--;
 	}
@@ -48,9 +133,9 @@ static int is_header(const struct buf *text, size_t at, const char *header) {
  * not part of it. */
 static size_t table_end(const struct buf *text, size_t at) {
 	size_t end = line_end(text, at), kept = end;
-	while (end < text->len && text->data[end] != '[') {
-		size_t next = line_end(text, end);
-		if (strchr("#\r\n", text->data[end]) == NULL) {
+	while (end < text->len && !begins_with(text, end, "[")) {
+		size_t next = statement_end(text, end);
+		if (!begins_with(text, end, "#\r\n")) {
 			kept = next;
 		}
 		end = next;
@@ -71,7 +156,7 @@ void toml_table_remove(struct buf *text, const char *header) {
 			}
 			continue;
 		}
-		size_t end = line_end(text, at);
+		size_t end = statement_end(text, at);
 		buf_add(&out, text->data + at, end - at);
 		at = end;
 	}
@@ -109,7 +194,7 @@ bool toml_table_is_other(const struct buf *text, const char *table, const char *
 
 	(void)snprintf(whole, sizeof whole, "%s.%s", table, key); /* names of ours: they fit */
 	(void)snprintf(within, sizeof within, "[%s]", table);
-	for (size_t at = 0; at < text->len; at = line_end(text, at)) {
+	for (size_t at = 0; at < text->len; at = statement_end(text, at)) {
 		squeeze(text, at, line);
 		const char *name = line + strspn(line, "[");
 		if (line[0] == '[') {

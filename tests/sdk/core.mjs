@@ -8,7 +8,7 @@ import { AbortError, BinaryNotFoundError, DaemonError, FileError, RefusedError, 
 import { corralSandbox } from "@corral/sandbox/bash-tool";
 import { binary, connections, equal, fails, finish, mark, marked, test, until, workspace } from "./harness.mjs";
 
-const at = { binary, workspace };
+const at = { binary, workspace, level: process.env.LEVEL };
 const sandbox = new Sandbox(at);
 const key = `${process.env.HOME}/.ssh/id_rsa`;
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
@@ -209,6 +209,9 @@ if (process.argv.includes("--sessions")) {
     stream.stdin.end("streamed");
     deepStrictEqual([await new Response(stream.stdoutWeb).text(), (await stream.result).exit_code], ["streamed", 6]);
     equal((await session.run(`sleep ${mark()}`, { timeout: 500 })).reason, "timeout");
+    const adapted = corralSandbox(session);
+    await adapted.writeFiles([{ path: "adapted", content: FACE }]);
+    deepStrictEqual(await adapted.executeCommand("cat adapted $TMPDIR/f; exit 7"), { stdout: `${FACE}${FACE} m\n`, stderr: "", exitCode: 7 });
     await session.run(`setsid sleep ${sign} >/dev/null 2>&1 &`);
     ok(marked(sign).length > 0);
     await session[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ from corral import aio
 
 BINARY, WORKSPACE = os.environ["CORRAL"], os.environ["WORKSPACE"]
 KEY = f"{os.environ['HOME']}/.ssh/id_rsa"
-AT = {"binary": BINARY, "workspace": WORKSPACE}
+AT = {"binary": BINARY, "workspace": WORKSPACE, "level": os.environ["LEVEL"]}
 ALL_BYTES = bytes(range(256))
 FACE = "\U0001f600 ñ 中"
 PATIENCE = 60

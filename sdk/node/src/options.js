@@ -65,6 +65,7 @@ export const OPTIONS = {
   maxFileSize: ["--max-file-size", "size"],
   disk: ["--disk", "size"],
   tmpSize: ["--tmp-size", "size"],
+  spin: ["--no-spin", "off"],
   shell: ["--shell", "text"],
 };
 

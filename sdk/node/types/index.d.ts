@@ -75,6 +75,8 @@ export interface Options {
   maxFileSize?: Size;
   disk?: Size;
   tmpSize?: Size;
+  /** false: no idle processor stays awake for the broker. */
+  spin?: boolean;
   /** The shell of a command that is a string: an absolute path. */
   shell?: string;
 }

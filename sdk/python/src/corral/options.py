@@ -78,6 +78,7 @@ class Options(TypedDict, total=False):
     max_file_size: Size
     disk: Size
     tmp_size: Size
+    spin: bool
     shell: Path
 
 
@@ -144,14 +145,14 @@ _WORDS: dict[str, Callable[[str, str, object], list[str]]] = {
 # Every other option is a text.
 _KINDS = {
     "flag": ("any_workspace", "cow", "accept_no_sandbox", "dangerously_allow_full_access", "allow_nested", "proxy", "serial"),
-    "off": ("toolchains", "config"),
+    "off": ("toolchains", "config", "spin"),
     "list": ("read", "write", "deny", "protect", "require", "allow_degraded", "allow_command", "allow_host", "deny_host",
              "allow_private", "publish", "host_port", "socket", "pass_env", "allow_dangerous_env", "secret", "provider"),
     "time": ("timeout", "idle_timeout", "grace", "cpu_time", "session_timeout"),
     "number": ("uid", "gid", "max_output", "memory", "processes", "cpus", "open_files", "max_file_size", "disk", "tmp_size"),
     "map": ("set",),
 }
-_NAMES = {"toolchains": "--no-toolchains", "config": "--no-config", "cwd": "--chdir"}
+_NAMES = {"toolchains": "--no-toolchains", "config": "--no-config", "spin": "--no-spin", "cwd": "--chdir"}
 
 
 def _table(names: Mapping[str, object]) -> dict[str, tuple[str, str]]:
