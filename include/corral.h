@@ -372,6 +372,11 @@ struct corral_exec_options {
 	uint64_t key;         /* a number of the caller's, for corral_session_kill(); 0: none */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
+	/* For corral_session_run: the command gets a new pty as its controlling terminal and its
+	 * three streams; `in` is typed into it, its output goes to `out`, and `err` is not used. */
+	int terminal;
+	unsigned short rows, columns; /* 0: 24 and 80 */
+	const struct termios *modes;  /* of <termios.h>; NULL: those of a new pty */
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */
@@ -390,6 +395,11 @@ struct corral_exec_options {
 int corral_session_run(struct corral_session *session, const char *const *argv,
 		       const struct corral_exec_options *options, struct corral_result **result,
 		       struct corral_error *err);
+
+/* Sets the size of the terminal of the commands with this key, from any thread and at any time;
+ * the number of them. */
+int corral_session_resize(struct corral_session *session, uint64_t key, unsigned short rows,
+			  unsigned short columns);
 
 /* Kills the commands with this key, as corral_exec_kill() does, from any thread and at any time;
  * the number of them. */

@@ -113,6 +113,8 @@ const struct verb verbs[] = {
 	 true},
 	{"session exec", FOR_SESSION_EXEC, true, "SESSION [options] [--] COMMAND [ARG...]",
 	 "run a command in a session", verb_session_exec, true, 1},
+	{"session attach", FOR_PLAIN, false, "SESSION [NUMBER]",
+	 "use the terminal of a command that was left running", verb_session_attach, true},
 	{"session list", FOR_SESSION_LIST, false, "[--all] [--json]",
 	 "list the sessions that are alive, or all", verb_session_list, true},
 	{"session show", FOR_LIST, false, "SESSION [--json]", "print one session",

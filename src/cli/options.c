@@ -148,7 +148,8 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AS_HOST] = &inv->as_host,     [OPTION_AS_COMMAND] = &inv->as_command,
 		[OPTION_PROMPT] = &inv->prompt,       [OPTION_LAST_RUN] = &inv->last_run,
 		[OPTION_REPLAY] = &inv->replay,       [OPTION_ASK] = &inv->ask,
-		[OPTION_SERIAL] = &inv->serial,
+		[OPTION_SERIAL] = &inv->serial,       [OPTION_TERMINAL] = &inv->terminal,
+		[OPTION_DETACH] = &inv->detach,
 	};
 	(void)as;
 	(void)value;
@@ -273,6 +274,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EXEC_TIME] = apply_text,
 	[OPTION_EXEC_DIR] = apply_text,
 	[OPTION_SERIAL] = apply_flag,
+	[OPTION_TERMINAL] = apply_flag,
+	[OPTION_DETACH] = apply_flag,
 	[OPTION_TIMINGS] = apply_timings,
 };
 

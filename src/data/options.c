@@ -155,6 +155,8 @@ const struct option_row options[] = {
 	{"token-lifetime", 0, "TIME", .id = OPTION_TOKEN_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "the token expires after TIME (default: 7d)"},
 	{"timeout", 't', "TIME", .id = OPTION_EXEC_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "kill the command after TIME, if the policy has no shorter one"},
 	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
+	{"terminal", 'T', NULL, .id = OPTION_TERMINAL, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "give the command a terminal; ^] d leaves it running: session attach"},
+	{"detach", 'd', NULL, .id = OPTION_DETACH, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command with a terminal, and leave it running"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_EVERY_VERB, .help = "this text"},
 };
 /* clang-format on */

@@ -39,7 +39,7 @@
 /* From pid 1 to the supervisor. */
 enum report_kind {
 	REPORT_ERROR = 1, /* err is set; no command runs */
-	REPORT_PTY,       /* carries the pty's master in SCM_RIGHTS */
+	REPORT_PTY,       /* carries the pty's master, or a session's ptmx (O_PATH), in SCM_RIGHTS */
 	REPORT_STARTED,   /* execve succeeded; not sent when the command ends within 50 ms */
 	REPORT_STOPPED,   /* terminal runs: the command stopped or continued; status is wait(2)'s */
 	REPORT_PEER, /* carries a pty master whose slave pid 1 cannot open; status has open(2)'s

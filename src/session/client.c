@@ -120,8 +120,7 @@ static int send_line(const struct client *c, char *line, size_t len, const int *
 	return n < 0 ? -1 : fd_write_all(c->fd, line + n, len - (size_t)n);
 }
 
-static int send_request(struct client *c, const struct client_call *call,
-			struct corral_error *err) {
+int client_send(struct client *c, const struct client_call *call, struct corral_error *err) {
 	size_t len = 0;
 	json_t *request =
 		json_pack("{s:s, s:I, s:s, s:o*}", "jsonrpc", "2.0", "id", (json_int_t)++c->last_id,
@@ -183,9 +182,10 @@ static int fail_as_sent(const json_t *error, struct corral_error *err) {
 
 int client_call(struct client *c, const struct client_call *call, json_t **ret,
 		struct corral_error *err) {
-	if (send_request(c, call, err) != 0) {
-		return -1;
-	}
+	return client_send(c, call, err) != 0 ? -1 : client_answer(c, ret, err);
+}
+
+int client_answer(struct client *c, json_t **ret, struct corral_error *err) {
 	for (;;) {
 		json_t *answer = NULL;
 		struct message m;

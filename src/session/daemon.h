@@ -119,6 +119,7 @@ struct call {
 	json_t *id;        /* NULL: a notification */
 	uint32_t number;   /* of wire messages; 0: of the session itself */
 	bool stops;        /* waits for the end of the session */
+	bool keeps;        /* the command outlives the client: it has a terminal */
 	struct call *next;
 };
 
@@ -202,8 +203,8 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 
 /* ---- methods.c ---- */
 request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
-	method_create, method_list, method_show, method_stop, method_exec, method_activity,
-	method_report, method_token, method_revoke, method_authenticate;
+	method_create, method_list, method_show, method_stop, method_exec, method_attach,
+	method_activity, method_report, method_token, method_revoke, method_authenticate;
 
 /* ---- live.c ---- */
 struct live *live_find(struct daemon *d, const char *id);

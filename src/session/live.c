@@ -168,7 +168,7 @@ void live_forget(struct daemon *d, const struct conn *c) {
 			}
 			struct wire_message m = {.kind = WIRE_CANCEL, .call = call->number};
 			call->conn = NULL;
-			if (call->number != 0) {
+			if (call->number != 0 && !call->keeps) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the
 				 * end of the session. */
 				(void)live_send(l, &m);
@@ -342,6 +342,17 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	json_decref(text);
 }
 
+static void record_activity(struct live *l, const struct wire_message *m) {
+	json_t *row = json_loads(m->text, 0, NULL);
+	const char *kind = json_string_value(json_object_get(row, "kind"));
+	const char *text = json_string_value(json_object_get(row, "text"));
+
+	if (kind != NULL && text != NULL) {
+		daemon_activity(l->daemon, l->id, kind, text);
+	}
+	json_decref(row);
+}
+
 static void channel_ready(struct watch *w, uint32_t events) {
 	struct live *l = w->owner;
 	struct wire_message m = {0};
@@ -369,6 +380,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_RESULT:
 	case WIRE_ERROR:
 		exec_ended(l, &m);
+		break;
+	case WIRE_ACTIVITY:
+		record_activity(l, &m);
 		break;
 	default:
 		break;

@@ -38,6 +38,7 @@ static const struct request_row rows[] = {
 	{"session.show", SCOPE_ADMIN | SCOPE_SESSION, ANY_STATE, method_show},
 	{"session.stop", SCOPE_ADMIN, ALIVE, method_stop},
 	{"session.exec", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_exec},
+	{"session.attach", SCOPE_ADMIN, IN(SESSION_RUNNING), method_attach},
 	{"session.activity", SCOPE_ADMIN, ANY_STATE, method_activity},
 	{"session.token", SCOPE_ADMIN, IN(SESSION_RUNNING), method_token},
 	{"session.revoke", SCOPE_ADMIN, ALIVE, method_revoke},
