@@ -421,6 +421,9 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 		return -1;
 	}
 	w->overdue = deadline_of_run(w->plan, began);
+	if (w->r->meanwhile.work != NULL) {
+		w->r->meanwhile.work(w->r->meanwhile.arg);
+	}
 	for (int64_t now = began; !w->reports.over; now = clock_ms()) {
 		watch_clock(w, now);
 		if (!w->reports.over) {

@@ -50,6 +50,7 @@
 #define CALLS_MAX 64  /* pending, of one connection */
 #define QUEUE_MAX 512 /* messages that a supervisor has not read */
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
+#define PENDING_MAX_BYTES ((size_t)8 * 1024 * 1024) /* of the pending requests of a session */
 #define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024)
 #define MALFORMED_MAX 8          /* then the connection is closed */
 #define SLOW_MS 20000            /* for the rest of a line, or to read an answer */
@@ -100,6 +101,7 @@ struct conn {
 	size_t nfds;
 	enum scope scope;
 	bool inside;       /* a process of the session itself */
+	int64_t expires;   /* its token, since 1970; 0: never, or it needs none */
 	struct live *live; /* of a session's socket; NULL after the end of the session */
 	bool of_session;
 	unsigned malformed;
@@ -120,6 +122,7 @@ struct call {
 	uint32_t number;   /* of wire messages; 0: of the session itself */
 	bool stops;        /* waits for the end of the session */
 	bool keeps;        /* the command outlives the client: it has a terminal */
+	size_t bytes;      /* of the request, as the supervisor keeps it */
 	struct call *next;
 };
 
@@ -136,6 +139,7 @@ struct live {
 	char reason[360];                  /* why it stops */
 	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
 	struct call *calls;
+	size_t pending_bytes; /* of their requests */
 	/* That the supervisor has no room for yet, the first one first. */
 	struct wire_message queue[QUEUE_MAX];
 	size_t nqueued;
@@ -182,6 +186,12 @@ int64_t conns_check(struct daemon *d, int64_t now);
 /* Sends new activities to the clients that follow the session. */
 void conns_follow(struct daemon *d, const char *session);
 
+/* ---- conn_token.c ---- */
+/* The token of a connection is not valid any more. */
+void conn_token_end(struct conn *c, const char *why);
+/* Ends the scopes whose token has expired; returns the next deadline, CLOCK_MONOTONIC, or 0. */
+int64_t conn_tokens_check(struct daemon *d, int64_t now);
+
 /* ---- request.c ---- */
 struct request {
 	struct conn *conn;
@@ -220,8 +230,8 @@ struct call *live_call(struct live *l, const struct request *r);
 void live_drop_call(struct live *l, const struct call *call);
 /* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
 int live_send(struct live *l, struct wire_message *m);
-/* A client is gone: its commands are killed. */
-void live_forget(struct daemon *d, const struct conn *c);
+/* A client is gone, or with a fault may not wait any longer: its commands are killed. */
+void live_forget(struct daemon *d, struct conn *c, const struct fault *f);
 
 /* ---- supervisor.c ---- */
 /* The process of one session.  Never returns. */

@@ -125,6 +125,7 @@ void live_drop_call(struct live *l, const struct call *call) {
 			if (gone->conn != NULL) {
 				gone->conn->calls--;
 			}
+			l->pending_bytes -= gone->bytes;
 			json_decref(gone->id);
 			free(gone);
 			return;
@@ -160,13 +161,17 @@ static void refuse_call(struct live *l, struct call *call, const struct fault *f
 	live_drop_call(l, call);
 }
 
-void live_forget(struct daemon *d, const struct conn *c) {
+void live_forget(struct daemon *d, struct conn *c, const struct fault *f) {
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
 		for (struct call *call = l->calls; call != NULL; call = call->next) {
 			if (call->conn != c) {
 				continue;
 			}
 			struct wire_message m = {.kind = WIRE_CANCEL, .call = call->number};
+			if (f != NULL && call->id != NULL) {
+				conn_send_error(c, call->id, f);
+			}
+			c->calls--;
 			call->conn = NULL;
 			if (call->number != 0 && !call->keeps) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the

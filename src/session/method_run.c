@@ -242,23 +242,30 @@ static int check_argv(const json_t *argv, struct fault *f) {
 }
 
 static int send_exec(struct request *r, struct wire_message *m, bool keeps, struct fault *f) {
+	if (m->len > PENDING_MAX_BYTES - r->live->pending_bytes) { /* H7 */
+		(void)fault_set(f, FAULT_LIMIT, "the session has %zu bytes of pending requests",
+				r->live->pending_bytes);
+		return err_fix(&f->e, "wait for their answers, or pass long input in a file");
+	}
 	struct call *call = r->conn->calls >= CALLS_MAX ? NULL : live_call(r->live, r);
-
 	if (call == NULL) {
 		return fault_set(f, FAULT_LIMIT, "this connection has %d pending commands already",
 				 CALLS_MAX);
 	}
+	call->bytes = m->len;
+	r->live->pending_bytes += m->len;
 	call->number = ++r->live->last_call;
 	call->number += call->number == 0; /* after 2^32 commands */
 	r->live->last_call = call->number;
 	m->call = call->number;
 	call->keeps = keeps;
+	bool counts = m->kind == WIRE_EXEC; /* live_send() takes the message */
 	int rc = live_send(r->live, m);
 	if (rc != 0) {
 		live_drop_call(r->live, call);
 		return fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
 	}
-	r->conn->daemon->counters.execs += m->kind == WIRE_EXEC;
+	r->conn->daemon->counters.execs += counts;
 	r->deferred = true;
 	return 0;
 }

@@ -240,7 +240,8 @@ static int relay(struct screen *s, struct client *c, json_t **ret, struct corral
 
 static int report(const struct invocation *inv, const json_t *answer, struct corral_error *err) {
 	if (!json_is_true(json_object_get(answer, "detached"))) {
-		return verb_exec_report(inv, answer, err);
+		const struct result_place place = {.fd = STDOUT_FILENO};
+		return verb_exec_report(inv, &place, answer, err);
 	}
 	const char *why = json_string_value(json_object_get(answer, "why"));
 	print_note("detached (%s); the command goes on: corral session attach %s %lld",

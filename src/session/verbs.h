@@ -36,7 +36,8 @@ int verb_exec_params(const struct invocation *inv, bool own, const char *const *
 		     struct corral_error *err);
 
 /* Prints the notes of an answer, and returns the status of the command. */
-int verb_exec_report(const struct invocation *inv, const json_t *answer, struct corral_error *err);
+int verb_exec_report(const struct invocation *inv, const struct result_place *place,
+		     const json_t *answer, struct corral_error *err);
 
 /* ---- verb_session_terminal.c ---- */
 

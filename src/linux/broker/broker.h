@@ -34,6 +34,7 @@
 #define CORRAL_LINUX_BROKER_BROKER_H
 
 #include "data/syscalls.h"
+#include "linux/broker/spinner.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -108,6 +109,8 @@ struct broker {
 	struct journal *journal; /* lasting files that the command created; NULL: none */
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */
+
+	struct spinner spinner; /* off in helper processes */
 
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */

@@ -230,6 +230,7 @@ static long run_job(const struct call *c, const struct job *a) {
 		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
 	}
 	die_with(guard);
+	c->b->spinner.off = true; /* in our copy: the thread is the guard's */
 	fd_close_all_but(kept, ARRAY_LEN(kept));
 	handle_stop();
 	pid_t self = getpid();
