@@ -48,6 +48,7 @@ struct invocation {
 	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
+	const char *idle_exit; /* of daemon; NULL: never */
 	bool serial, terminal, detach;
 	bool policy_stream; /* --policy - or fd:N */
 	char **argv;        /* the whole command line, for hand_over.c */

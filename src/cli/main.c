@@ -135,7 +135,7 @@ const struct verb verbs[] = {
 	 "let new sessions use the policy files as they are now", verb_daemon_reload, true},
 	{"daemon stop", FOR_PLAIN, false, "", "end the daemon and its sessions", verb_daemon_stop,
 	 true},
-	{"daemon", FOR_PLAIN, false, "", "keep sessions, in the foreground, until SIGTERM",
+	{"daemon", FOR_DAEMON, false, "[--idle-exit TIME]", "keep sessions, in the foreground, until SIGTERM",
 	 verb_daemon, true},
 	{"completion", FOR_PLAIN, false, "bash|zsh|fish", "print a completion script for a shell",
 	 verb_completion},

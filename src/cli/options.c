@@ -189,6 +189,7 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_TOKEN_TIME] = &inv->token_time,
 		[OPTION_EXEC_TIME] = &inv->exec_time,
 		[OPTION_EXEC_DIR] = &inv->exec_dir,
+		[OPTION_IDLE_EXIT] = &inv->idle_exit,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -280,6 +281,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_SERIAL] = apply_flag,
 	[OPTION_TERMINAL] = apply_flag,
 	[OPTION_DETACH] = apply_flag,
+	[OPTION_IDLE_EXIT] = apply_text,
 	[OPTION_TIMINGS] = apply_timings,
 };
 

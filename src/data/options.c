@@ -160,6 +160,7 @@ const struct option_row options[] = {
 	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
 	{"terminal", 'T', NULL, .id = OPTION_TERMINAL, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "give the command a terminal; ^] d leaves it running: session attach"},
 	{"detach", 'd', NULL, .id = OPTION_DETACH, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command with a terminal, and leave it running"},
+	{"idle-exit", 0, "TIME", .id = OPTION_IDLE_EXIT, .group = GROUP_RUN, .verbs = FOR_DAEMON, .help = "end after TIME without a session and without a client"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_EVERY_VERB, .help = "this text"},
 };
 /* clang-format on */

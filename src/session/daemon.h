@@ -170,6 +170,8 @@ struct daemon {
 	struct counters counters;
 	int64_t started;
 	bool stopping, activated;
+	int64_t idle_ms;    /* ends after this time without sessions and clients; 0: never */
+	int64_t idle_since; /* CLOCK_MONOTONIC; 0: not idle */
 	struct corral_config *config; /* the policy files in force */
 	char reload_error[512];       /* of the last reload; "" */
 	int64_t reloaded;

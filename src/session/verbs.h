@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* Runs the daemon in the foreground until SIGTERM.  -1 with *e, or with *err filled and e->kind
- * ERR_NONE. */
-int daemon_main(struct err *e, struct corral_error *err);
+/* Runs the daemon in the foreground until SIGTERM, or until it was idle for this time (0: never).
+ * -1 with *e, or with *err filled and e->kind ERR_NONE. */
+int daemon_main(int64_t idle_ms, struct err *e, struct corral_error *err);
 
 /* ---- verb_daemon.c ---- */
 
