@@ -62,6 +62,8 @@ const struct option_row options[] = {
 	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock, as a nested Corral does"},
 	{"allow-command", 0, "NAME", KEY(KEY_COMMANDS), BOUNDARY, .help = "list a command, for commands.default = deny"},
 	{"denials", 0, "WHICH", KEY(KEY_DENIALS), BOUNDARY, .help = "refusals that the result lists: changes (default), all, or off"},
+	{"lock", 0, NULL, KEY(KEY_LOCK), .fixed = "workspace", BOUNDARY, .help = "have the workspace alone, among runs and sessions with --lock"},
+	{"lock-wait", 0, "TIME", KEY(KEY_LOCK_WAIT), BOUNDARY, .help = "wait this long for the lock: 30, 2m, none (no limit)"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "ignore user and project policy files; the floor of /etc holds"},
 	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set a policy key; for lists, one element per option"},

@@ -18,6 +18,7 @@ import bounds  # noqa: E402  the path has to be set first
 import isolation  # noqa: E402
 import life  # noqa: E402
 import scopes  # noqa: E402
+import lock  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
 from service import Service  # noqa: E402
@@ -44,7 +45,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            for name, test in sum((tests_of(module) for module in (life, terminal, on_demand, isolation, scopes, bounds)), []):
+            for name, test in sum((tests_of(module) for module in (life, lock, terminal, on_demand, isolation, scopes, bounds)), []):
                 if not re.search(args.only, name):
                     continue
                 number += 1
