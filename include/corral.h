@@ -933,6 +933,7 @@ enum corral_audit_form {
 	CORRAL_AUDIT_JSON,   /* the records as they are, one JSON object a line */
 	CORRAL_AUDIT_OTLP,   /* one ExportLogsServiceRequest of OpenTelemetry, as JSON */
 	CORRAL_AUDIT_OCSF,   /* one event of the Open Cybersecurity Schema Framework a line */
+	CORRAL_AUDIT_TRACES, /* one ExportTraceServiceRequest of OpenTelemetry, as JSON */
 };
 
 /* Which records, and how they are printed.  NULL and 0: no restriction. */

@@ -31,7 +31,7 @@ const char *const option_groups[GROUP_COUNT] = {
 static const char *const expose_choices[] = {"env", "file", "never", NULL};
 static const char *const verdict_choices[] = {"allowed",  "denied",  "failed", "warned",
 					      "redacted", "blocked", "killed", NULL};
-static const char *const format_choices[] = {"otlp", "ocsf", NULL};
+static const char *const format_choices[] = {"otlp", "otlp-traces", "ocsf", NULL};
 static const char *const key_choices[] = {"file", "keyring", "passphrase", NULL};
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
 
