@@ -49,6 +49,7 @@ struct invocation {
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
 	const char *idle_exit; /* of daemon; NULL: never */
+	const char *bridge;    /* of session create */
 	bool serial, terminal, detach;
 	bool policy_stream; /* --policy - or fd:N */
 	char **argv;        /* the whole command line, for hand_over.c */

@@ -190,6 +190,7 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_EXEC_TIME] = &inv->exec_time,
 		[OPTION_EXEC_DIR] = &inv->exec_dir,
 		[OPTION_IDLE_EXIT] = &inv->idle_exit,
+		[OPTION_BRIDGE] = &inv->bridge,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -282,6 +283,7 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_TERMINAL] = apply_flag,
 	[OPTION_DETACH] = apply_flag,
 	[OPTION_IDLE_EXIT] = apply_text,
+	[OPTION_BRIDGE] = apply_text,
 	[OPTION_TIMINGS] = apply_timings,
 };
 

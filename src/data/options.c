@@ -163,6 +163,7 @@ const struct option_row options[] = {
 	{"terminal", 'T', NULL, .id = OPTION_TERMINAL, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "give the command a terminal; ^] d leaves it running: session attach"},
 	{"detach", 'd', NULL, .id = OPTION_DETACH, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command with a terminal, and leave it running"},
 	{"idle-exit", 0, "TIME", .id = OPTION_IDLE_EXIT, .group = GROUP_RUN, .verbs = FOR_DAEMON, .help = "end after TIME without a session and without a client"},
+	{"bridge", 0, "STRING", .id = OPTION_BRIDGE, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "keep /bin/sh -c STRING running; its socket: CORRAL_BRIDGE_PATH"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_EVERY_VERB, .help = "this text"},
 };
 /* clang-format on */

@@ -219,6 +219,7 @@ static void live_free(struct live *l) {
 	close_watch(l, &l->listener);
 	if (l->socket[0] != '\0') {
 		(void)unlink(l->socket); /* places_sweep() removes what stays */
+		places_remove_bridge(&d->places, l->id);
 	}
 	while (l->calls != NULL) {
 		live_drop_call(l, l->calls);

@@ -25,7 +25,7 @@
 #define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
 
 struct create {
-	const char *name, *cwd, *file;
+	const char *name, *cwd, *file, *bridge;
 	json_t *settings, *environment;
 	int serial, no_config;
 	json_int_t timeout, token;
@@ -99,11 +99,11 @@ static int check_create(const struct create *c, struct fault *f) {
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
 	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
-	if (request_unpack(r, f, "{s?s, s:s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name", &c->name,
-			   "cwd", &c->cwd, "file", &c->file, "settings", &c->settings,
-			   "environment", &c->environment, "serial", &c->serial, "no_config",
-			   &c->no_config, "timeout_ms", &c->timeout, "token_lifetime_ms",
-			   &c->token) != 0) {
+	if (request_unpack(r, f, "{s?s, s:s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name",
+			   &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
+			   "settings", &c->settings, "environment", &c->environment, "serial",
+			   &c->serial, "no_config", &c->no_config, "timeout_ms", &c->timeout,
+			   "token_lifetime_ms", &c->token) != 0) {
 		return -1;
 	}
 	if ((c->settings != NULL && !json_is_array(c->settings)) ||

@@ -47,23 +47,30 @@ static void relay_for_a_step(struct supervisor *s) {
 	terminals_step(s, slots);
 }
 
+/* A thread uses the session. */
+static bool is_busy(struct supervisor *s) {
+	return jobs_count(s) > 0 || atomic_load(&s->bridge_busy);
+}
+
 /* SIGTERM for every process, a grace period, then the end of the sandbox.  Commands that the grace
  * period ended have time to send their results. */
 static _Noreturn void stop(struct supervisor *s) {
 	int64_t until = clock_ms() + GRACE_MS;
 
+	atomic_store(&s->ending, true);
 	(void)corral_session_signal(s->session, SIGTERM); /* else they are killed */
 	while (clock_ms() < until && corral_session_commands(s->session) > 0) {
 		relay_for_a_step(s);
 	}
-	for (until = clock_ms() + KILL_MS; clock_ms() < until && jobs_count(s) > 0;) {
+	for (until = clock_ms() + KILL_MS; clock_ms() < until && is_busy(s);) {
 		(void)jobs_cancel(s, 0, true); /* the loop repeats it */
+		(void)corral_session_kill(s->session, BRIDGE_KEY);
 		relay_for_a_step(s);
 	}
 	relay_for_a_step(s); /* the last output */
 	/* With commands that are not gone, closing would free memory that their threads use: the
 	 * end of this process kills the sandbox as well. */
-	if (jobs_count(s) == 0) {
+	if (!is_busy(s)) {
 		corral_session_close(s->session);
 	}
 	_exit(0);
@@ -107,6 +114,27 @@ static int apply_session(struct corral_policy *policy, const struct supervised *
 	return corral_policy_set_from(policy, "net.sockets", with->socket, "session", err);
 }
 
+/* The directory of the bridge's socket, for its commands and for the host. */
+static int apply_bridge(struct corral_policy *policy, const struct supervised *with,
+			struct corral_error *err) {
+	char dir[PATH_MAX], label[PATH_MAX + 64];
+
+	if (json_object_get(with->spec, "bridge") == NULL) {
+		return 0;
+	}
+	if (bridge_directory(with, dir) != 0) {
+		*err = (struct corral_error){.kind = CORRAL_E_SETUP, .sys_errno = errno};
+		(void)snprintf(err->layer, sizeof err->layer, "bridge");
+		(void)snprintf(err->message, sizeof err->message,
+			       "cannot create the directory of its socket");
+		return -1;
+	}
+	(void)snprintf(label, sizeof label, "BRIDGE_PATH=%s/bridge.sock", dir);
+	return corral_policy_set_from(policy, "env.labels", label, "session", err) != 0
+		       ? -1
+		       : corral_policy_set_from(policy, "fs.write", dir, "session", err);
+}
+
 /* The caller's environment and directory take the place of the daemon's, as in a run. */
 static int become_caller(const json_t *spec, struct corral_error *err) {
 	const char *cwd = json_string_value(json_object_get(spec, "cwd"));
@@ -140,7 +168,7 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	}
 	corral_policy_use_config(policy, with->config);
 	if (become_caller(with->spec, err) != 0 || apply_settings(policy, with->spec, err) != 0 ||
-	    apply_session(policy, with, err) != 0) {
+	    apply_session(policy, with, err) != 0 || apply_bridge(policy, with, err) != 0) {
 		return -1;
 	}
 	return corral_session_open(policy, NULL, &s->session, err);
@@ -184,6 +212,14 @@ static void serve(struct supervisor *s) {
 	session_wire_done(&m);
 }
 
+static void start_bridge(struct supervisor *s, const char *command) {
+	if (command != NULL && bridge_start(s, command) != 0) {
+		supervisor_send(s->channel, WIRE_ACTIVITY, 0,
+				json_pack("{s:s, s:s}", "kind", "bridge", "text",
+					  "did not start: the supervisor cannot create a thread"));
+	}
+}
+
 _Noreturn void supervisor_main(const struct supervised *with) {
 	struct supervisor s = {.channel = with->channel,
 			       .serial = json_is_true(json_object_get(with->spec, "serial")),
@@ -199,6 +235,7 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 	supervisor_send(s.channel, WIRE_READY, 0,
 			json_pack("{s:s, s:s}", "level", corral_session_level(s.session), "run",
 				  corral_session_id(s.session)));
+	start_bridge(&s, json_string_value(json_object_get(with->spec, "bridge")));
 	for (;;) {
 		struct pollfd slots[2 + 2 * TERMINALS_MAX] = {
 			{.fd = s.channel, .events = POLLIN},

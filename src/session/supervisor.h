@@ -5,6 +5,7 @@
 
 #include "corral.h"
 
+#include "session/daemon.h"
 #include "session/terminal_relay.h"
 #include "session/wire.h"
 
@@ -38,6 +39,8 @@ struct supervisor {
 	bool cancels;                     /* a command that was cancelled may not be gone */
 	struct terminal_relay *terminals; /* of the main thread */
 	size_t nterminals;
+	atomic_bool ending;      /* no bridge is started again */
+	atomic_bool bridge_busy; /* its thread uses the session */
 };
 
 /* ---- supervisor_send.c ---- */
@@ -61,6 +64,15 @@ void jobs_start(struct supervisor *s, struct wire_message *m);
  * had started them.  Returns whether one is left. */
 bool jobs_cancel(struct supervisor *s, uint32_t call, bool all);
 size_t jobs_count(struct supervisor *s);
+
+/* ---- bridge.c ---- */
+
+/* Of corral_session_kill(); jobs have smaller ones. */
+#define BRIDGE_KEY UINT64_MAX
+
+/* Creates the directory of the bridge's socket, beside that of the session. */
+int bridge_directory(const struct supervised *with, char ret[PATH_MAX]);
+int bridge_start(struct supervisor *s, const char *command);
 
 /* ---- terminals.c ---- */
 
