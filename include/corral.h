@@ -372,6 +372,9 @@ struct corral_exec_options {
 	uint64_t key;         /* a number of the caller's, for corral_session_kill(); 0: none */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
+	/* Of corral_session_run: called with captured output as it comes; NULL: not wanted. */
+	void (*output)(void *arg, int stream, const char *bytes, size_t len);
+	void *output_arg;
 	/* For corral_session_run: the command gets a new pty as its controlling terminal and its
 	 * three streams; `in` is typed into it, its output goes to `out`, and `err` is not used. */
 	int terminal;

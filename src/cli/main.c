@@ -105,7 +105,7 @@ const struct verb verbs[] = {
 	 "print a profile as a policy file, with a reason for each value", verb_profile_show},
 	{"commands import", FOR_PLAIN, false, "COMMAND",
 	 "print command rules from the output of COMMAND __manifest", verb_commands_import},
-	{"mcp", FOR_MCP, false, "[options] [--tools NAME[,NAME]] [--http PORT]",
+	{"mcp", FOR_MCP, false, "[options] [--tools NAME[,NAME]] [--http PORT | --session SESSION]",
 	 "serve tools that run in the sandbox to an agent: MCP on stdin and stdout, or HTTP", verb_mcp,
 	 true},
 	{"session create", FOR_SESSION_CREATE, false, "[options] [--name NAME]",

@@ -179,6 +179,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.rows = o->rows == 0 ? 24 : o->rows,
 		.cols = o->columns == 0 ? 80 : o->columns,
 		.modes = o->modes,
+		.watch = {o->output, o->output_arg},
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);

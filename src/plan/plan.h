@@ -172,7 +172,9 @@ struct plan {
 	struct net_plan net;
 	bool broker;         /* a broker answers the filter's seccomp user notifications */
 	bool judges;         /* the broker checks rules about names at each system call */
-	bool nested;         /* a nested sandbox is allowed, so the broker does not check them */
+	bool nested;         /* a nested sandbox is allowed */
+	bool inner;          /* and may create namespaces: the broker checks changes in them */
+	bool whole_proc;     /* and mount a procfs of its own */
 	unsigned traits;     /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* the traits that protected or hidden paths within a writable tree
 			      * need */
@@ -187,6 +189,7 @@ struct plan {
 			      * NULL with namespaces, which use a tmpfs */
 	const char *cow_dir; /* where changes of the workspace go; NULL: into it */
 	int landlock_abi;    /* the ABI to use; 0 for none */
+	int gate_abi;        /* the same, for the gate */
 	bool exec_limited;   /* only `execs` may be executed */
 	struct exec_file *execs; /* sorted by path */
 	size_t nexecs, execs_cap;

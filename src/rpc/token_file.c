@@ -36,7 +36,8 @@ static int open_private(const char *path, int *ret, struct corral_error *err) {
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		return unreadable(path, err);
 	}
-	if ((!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+	if ((!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077) != 0) {
 		return usage_error(err, "chmod 600 FILE; if others could read it, make a new token",
 				   "%s is not a file that only you can read", path);
 	}

@@ -411,15 +411,8 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 	return 0;
 }
 
-/* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
-static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
-	int64_t began = clock_ms();
-	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
-	int rc;
-
-	if (watch_open(w, a, e) != 0) {
-		return -1;
-	}
+/* Until the command has ended. */
+static void watch_loop(struct watch *w, int64_t began) {
 	w->overdue = deadline_of_run(w->plan, began);
 	if (w->r->meanwhile.work != NULL) {
 		w->r->meanwhile.work(w->r->meanwhile.arg);
@@ -430,6 +423,18 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 			watch_turn(w, now);
 		}
 	}
+}
+
+/* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
+static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
+	int64_t began = clock_ms();
+	struct usage usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1};
+	int rc;
+
+	if (watch_open(w, a, e) != 0) {
+		return -1;
+	}
+	watch_loop(w, began);
 	struct grants grants;
 	ask_end_run(&w->ask, &grants);
 	w->streams.paused = false;

@@ -36,6 +36,7 @@ struct session_command {
 	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
 	uint16_t rows, cols;             /* with warm.terminal, for session_run() only */
 	const struct termios *modes;     /* likewise; NULL: those of a new pty */
+	struct output_watch watch;       /* of captured streams, in session_run() */
 };
 
 struct session_exec {

@@ -411,6 +411,7 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 		.watched = c->idle_ms != LIMIT_NONE,
 		.terminal = c->warm.terminal,
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
+		.watch = c->watch,
 	};
 
 	if (streams_open(&w->streams, &wish, e) != 0) {

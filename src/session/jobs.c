@@ -177,6 +177,20 @@ static void run_job(struct job *j) {
 	free_variables(env);
 }
 
+static void send_progress(void *arg, json_t *value) {
+	const struct job *j = arg;
+
+	supervisor_send(j->owner->channel, WIRE_PROGRESS, j->call, value);
+}
+
+static void run_tool(struct job *j) {
+	struct session_tool_call call = {
+		.number = j->call, .request = j->request, .progress = send_progress, .arg = j};
+
+	supervisor_send(j->owner->channel, WIRE_RESULT, j->call,
+			session_tools_call(&j->owner->tools, &call));
+}
+
 static void refuse_job(struct job *j, const char *why) {
 	struct corral_error err = {.kind = CORRAL_E_SETUP};
 
@@ -221,7 +235,7 @@ static struct job *job_ended(struct job *j) {
 static void *job_thread(void *arg) {
 	for (struct job *j = arg; j != NULL;) {
 		if (!atomic_load(&j->cancelled)) { /* else its client went away before it began */
-			run_job(j);
+			(j->tool ? run_tool : run_job)(j);
 		} else {
 			refuse_job(j, "the command was cancelled before it began");
 		}
@@ -271,10 +285,11 @@ void jobs_start(struct supervisor *s, struct wire_message *m) {
 	}
 	*j = (struct job){.owner = s,
 			  .call = m->call,
-			  .request = json_loads(m->text, 0, NULL),
+			  .request = json_loads(m->text, JSON_ALLOW_NUL, NULL),
+			  .tool = m->kind == WIRE_TOOL,
 			  .fds = {-1, -1, -1}};
 	bool terminal =
-		json_is_string(json_object_get(j->request, "streams")) &&
+		!j->tool && json_is_string(json_object_get(j->request, "streams")) &&
 		streq(json_string_value(json_object_get(j->request, "streams")), "terminal");
 	if (m->nfds == WIRE_FDS) {
 		memcpy(j->fds, m->fds, sizeof j->fds);

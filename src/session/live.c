@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
+#include "session/mcp_conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,6 +128,7 @@ void live_drop_call(struct live *l, const struct call *call) {
 			}
 			l->pending_bytes -= gone->bytes;
 			json_decref(gone->id);
+			tool_call_free(gone->tool);
 			free(gone);
 			return;
 		}
@@ -155,7 +157,9 @@ static void answer_call(struct live *l, struct call *call, json_t *result) {
 }
 
 static void refuse_call(struct live *l, struct call *call, const struct fault *f) {
-	if (call->conn != NULL && call->id != NULL) {
+	if (call->tool != NULL && call->tool->revision != NULL) {
+		tool_call_failed(call, f);
+	} else if (call->conn != NULL && call->id != NULL) {
 		conn_send_error(call->conn, call->id, f);
 	}
 	live_drop_call(l, call);
@@ -172,6 +176,7 @@ void live_forget(struct daemon *d, struct conn *c, const struct fault *f) {
 				conn_send_error(c, call->id, f);
 			}
 			c->calls--;
+			tool_call_forget(call);
 			call->conn = NULL;
 			if (call->number != 0 && !call->keeps) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the
@@ -229,6 +234,7 @@ static void live_free(struct live *l) {
 	}
 	daemon_closed();
 	sodium_memzero(l->token, sizeof l->token);
+	free(l->tools);
 	free(l);
 }
 
@@ -331,6 +337,11 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 		json_decref(text);
 		return;
 	}
+	if (m->kind == WIRE_RESULT && call->tool != NULL) {
+		tool_call_ended(l, call, text);
+		json_decref(text);
+		return;
+	}
 	if (m->kind == WIRE_RESULT) {
 		answer_call(l, call, text);
 		return;
@@ -357,6 +368,16 @@ static void record_activity(struct live *l, const struct wire_message *m) {
 		daemon_activity(l->daemon, l->id, kind, text);
 	}
 	json_decref(row);
+}
+
+static void exec_progress(struct live *l, const struct wire_message *m) {
+	const struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
+	json_t *value = json_loads(m->text, JSON_ALLOW_NUL, NULL);
+
+	if (call != NULL && value != NULL) {
+		tool_call_progress(l, call, value);
+	}
+	json_decref(value);
 }
 
 static void channel_ready(struct watch *w, uint32_t events) {
@@ -389,6 +410,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 		break;
 	case WIRE_ACTIVITY:
 		record_activity(l, &m);
+		break;
+	case WIRE_PROGRESS:
+		exec_progress(l, &m);
 		break;
 	default:
 		break;

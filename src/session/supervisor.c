@@ -171,7 +171,11 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	    apply_session(policy, with, err) != 0 || apply_bridge(policy, with, err) != 0) {
 		return -1;
 	}
-	return corral_session_open(policy, NULL, &s->session, err);
+	if (corral_session_open(policy, NULL, &s->session, err) != 0) {
+		return -1;
+	}
+	s->tools.config = (struct mcp_config){.policy = policy, .session = s->session};
+	return 0;
 }
 
 /* The sandbox has ended by itself: its commands are lost, and their threads report it. */
@@ -196,6 +200,7 @@ static void serve(struct supervisor *s) {
 	}
 	switch (m.kind) {
 	case WIRE_EXEC:
+	case WIRE_TOOL:
 		jobs_start(s, &m);
 		break;
 	case WIRE_ATTACH:
@@ -223,6 +228,7 @@ static void start_bridge(struct supervisor *s, const char *command) {
 _Noreturn void supervisor_main(const struct supervised *with) {
 	struct supervisor s = {.channel = with->channel,
 			       .serial = json_is_true(json_object_get(with->spec, "serial")),
+			       .tools = {.lock = PTHREAD_MUTEX_INITIALIZER},
 			       .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct corral_error err = {0};
 

@@ -6,6 +6,7 @@
 #include "corral.h"
 
 #include "session/daemon.h"
+#include "session/supervisor_tool.h"
 #include "session/terminal_relay.h"
 #include "session/wire.h"
 
@@ -22,6 +23,7 @@ struct job {
 	struct supervisor *owner;
 	uint32_t call;
 	json_t *request;
+	bool tool;                       /* a call of a tool, not a command */
 	int fds[WIRE_FDS];               /* -1: captured */
 	struct terminal_relay *terminal; /* or NULL; the main thread's, but for its answer */
 	atomic_bool cancelled;
@@ -32,6 +34,7 @@ struct supervisor {
 	int channel;
 	bool serial;
 	struct corral_session *session;
+	struct session_tools tools;
 	pthread_mutex_t lock;
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */

@@ -4,7 +4,7 @@
  * Should:   check the whole policy before the first message, so that a mistake in it fails at once.
  * Must not: print to stdout: it belongs to the protocol; read a policy from stdin; prompt.
  * Fails:    closed, through the library's error. */
-#include "cli/cli.h"
+#include "session/verbs.h"
 
 #include "rpc/mcp_call.h"
 #include "rpc/mcp_http.h"
@@ -29,8 +29,9 @@ static int check_words(const struct invocation *inv, struct corral_error *err) {
 				   "a path, not stdin or a descriptor");
 	}
 	if (inv->token_file != NULL && inv->http_port == NULL) {
-		return usage_error(err, "corral mcp --http PORT --token-file FILE",
-				   "--token-file is for --http; on stdin no token is needed");
+		return usage_error(
+			err, "corral mcp --http PORT --token-file FILE",
+			"--token-file is for --http and --session; on stdin no token is needed");
 	}
 	if (mcp_tools_check(inv->tools, unknown, sizeof unknown) != 0) {
 		return usage_error(err, "corral mcp --tools shell,read_file",
@@ -114,6 +115,9 @@ int verb_mcp(struct invocation *inv, struct corral_error *err) {
 	struct mcp_config config = {
 		.policy = inv->policy, .shell = inv->shell, .tools = inv->tools};
 
+	if (inv->session != NULL && inv->nwords == 0) {
+		return verb_mcp_session(inv, err);
+	}
 	corral_policy_passphrase(inv->policy, &(struct corral_passphrase){.read = no_passphrase});
 	if (check_words(inv, err) != 0 || mcp_config_init(&config, err) != 0) {
 		return -1;

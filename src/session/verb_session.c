@@ -83,6 +83,8 @@ static int create_params(const struct invocation *inv, json_t **ret, struct corr
 	    json_object_set_new(params, "serial", json_boolean(inv->serial)) != 0 ||
 	    (inv->bridge != NULL &&
 	     json_object_set_new(params, "bridge", json_string(inv->bridge)) != 0) ||
+	    (inv->tools != NULL &&
+	     json_object_set_new(params, "tools", json_string(inv->tools)) != 0) ||
 	    (inv->session_name != NULL &&
 	     json_object_set_new(params, "name", json_string(inv->session_name)) != 0) ||
 	    (token != 0 &&

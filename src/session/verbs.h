@@ -50,4 +50,7 @@ int verb_exec_terminal(const struct invocation *inv, const char *const *argv,
 /* "30s", "10m", "8h", "2d" in milliseconds; NULL is 0. */
 int verb_duration(const char *text, const char *option, json_int_t *ret, struct corral_error *err);
 
+/* verb_mcp_session.c: of `corral mcp --session`. */
+int verb_mcp_session(struct invocation *inv, struct corral_error *err);
+
 #endif

@@ -193,7 +193,7 @@ def register(suite):
         box.write("bad", "x\n", 0o600)
         box.corral_("mcp", "--http", "0", "--token-file", f"{box.dir}/bad").exited(2).said("does not contain a token")
         box.corral_("mcp", "--http", "70000").exited(2).said("is not a port")
-        box.corral_("mcp", "--token-file", f"{box.dir}/token").exited(2).said("--token-file is for --http")
+        box.corral_("mcp", "--token-file", f"{box.dir}/token").exited(2).said("--token-file is for --http and --session")
         box.corral_("mcp", "--http", str(first.port)).exited(125).said("cannot listen on", "choose another port")
 
     @suite.test("http: a web page cannot use the server: Host and Origin")

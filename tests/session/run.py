@@ -22,6 +22,7 @@ import scopes  # noqa: E402
 import lock  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
+import tools  # noqa: E402
 from service import Service  # noqa: E402
 
 
@@ -46,7 +47,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            for name, test in sum((tests_of(module) for module in (life, bridge, lock, terminal, on_demand, isolation, scopes, bounds)), []):
+            for name, test in sum((tests_of(module) for module in (life, bridge, lock, terminal, on_demand, isolation, scopes, tools, bounds)), []):
                 if not re.search(args.only, name):
                     continue
                 number += 1

@@ -23,6 +23,14 @@ METHODS = {
     "session.list": ({}, {"admin"}),
     "session.show": ({}, {"admin", "inside", "token"}),
     "session.exec": ({"argv": ["true"]}, {"admin", "inside", "token"}),
+    "file.write": ({"path": "scope.txt", "content": "x"}, {"admin", "inside", "token"}),
+    "file.edit": ({"path": "scope.txt", "old_text": "x", "new_text": "x"}, {"admin", "inside", "token"}),
+    "file.read": ({"path": "scope.txt"}, {"admin", "inside", "token"}),
+    "file.send": ({"path": "scope.txt"}, {"admin", "inside", "token"}),
+    "file.list": ({}, {"admin", "inside", "token"}),
+    "file.make_directory": ({"path": "scope.d"}, {"admin", "inside", "token"}),
+    "file.move": ({"from": "scope.txt", "to": "scope.txt2", "overwrite": True}, {"admin", "inside", "token"}),
+    "file.delete": ({"path": "nothing-here"}, {"admin", "inside", "token"}),
     "session.activity": ({}, {"admin"}),
     "session.token": ({}, {"admin"}),
     "session.create": ({"cwd": "/nowhere"}, {"admin"}),
@@ -32,7 +40,8 @@ METHODS = {
     "session.stop": ({}, set()),
     "daemon.shutdown": ({}, set()),
 }
-OF_SESSION = {"session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
+OF_SESSION = {"file.write", "file.edit", "file.read", "file.send", "file.list", "file.make_directory", "file.move",
+              "file.delete", "session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
 ENDED = {"session.show", "session.activity"}  # possible after the end
 
 CALLS = """
@@ -67,7 +76,7 @@ def code_of(client, method, params):
 def expected(who, method):
     """0 or FAILED for a client that may send it, else the refusal."""
     if who in METHODS[method][1]:
-        return {0} if method != "session.create" else {-32000}
+        return {"session.create": {-32000}, "file.move": {0, -32000}, "file.delete": {-32000}}.get(method, {0})
     return {NO_TOKEN} if who == "none" else {FORBIDDEN}
 
 

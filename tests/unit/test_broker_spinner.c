@@ -115,6 +115,26 @@ TEST(it_is_off_for_the_run_where_it_does_not_help) {
 	CHECK(t.s.off);
 }
 
+TEST(it_is_off_for_the_run_where_it_makes_hand_overs_longer) {
+	struct stream t = spinning();
+
+	for (int i = 0; i < 10 && !t.s.off; i++) {
+		(void)hand_over(&t, SPINNER_GROUP, LONG, BUSY_CALLER); /* with the thread */
+		(void)hand_over(&t, SPINNER_GROUP, SLOW, BUSY_CALLER); /* without it */
+	}
+	CHECK(t.s.off);
+}
+
+TEST(a_slow_group_now_and_then_does_not_turn_it_off) {
+	struct stream t = spinning();
+
+	for (int i = 0; i < 100; i++) {
+		(void)hand_over(&t, 3 * SPINNER_GROUP, SLOW, BUSY_CALLER);
+		(void)hand_over(&t, SPINNER_GROUP, QUICK, BUSY_CALLER);
+	}
+	CHECK(!have_processors() || !t.s.off);
+}
+
 TEST(one_processor_has_no_spinner) {
 	pid_t child = fork();
 
@@ -219,7 +239,7 @@ static void blocked_signals(void) {
 	sigemptyset(&some);
 	sigaddset(&some, SIGUSR2);
 	sigaddset(&some, SIGALRM);
-	CHECK_INT(sigprocmask(SIG_BLOCK, &some, NULL), 0);
+	CHECK_INT(pthread_sigmask(SIG_BLOCK, &some, NULL), 0);
 }
 
 TEST(the_thread_is_idle_has_the_rights_of_the_guard_and_leaves) {

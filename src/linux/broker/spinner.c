@@ -49,7 +49,7 @@
  * gain, and a thread on a machine that has become busy meanwhile is not renewed. */
 #define GROUPS_SPUN 128
 
-/* Slow groups in spite of the thread. */
+/* Groups in a row that were slow in spite of the thread, or because of it. */
 #define IN_VAIN_MAX 4
 
 /* ---- the thread ---- */
@@ -61,7 +61,7 @@
 enum { GONE, ORDERED, SPINNING, LEAVING };
 static _Alignas(64) atomic_uint word;
 
-#define STACK 4096
+#define STACK 2048
 static _Alignas(64) char stack[STACK];
 
 /* Times that the thread reads the word before it looks at the clock: about a microsecond. */
@@ -106,7 +106,7 @@ static void spin_until_left_alone(void) {
 static _Noreturn void spinner_thread(void) {
 	const struct sched_attributes idle = {.size = sizeof idle, .policy = SCHED_IDLE};
 
-	/* It never spins with another policy. */
+	/* It never spins with another policy (K8). */
 	if (raw_call(SYS_sched_setattr, 0, raw_pointer(&idle), 0) == 0) {
 		spin_until_left_alone();
 	}
@@ -200,26 +200,33 @@ static void begin_spinning(struct spinner *s) {
 	}
 }
 
+/* After a group with the thread: whether that helped. */
+static void judge_thread(struct spinner *s, bool quick) {
+	bool helped = s->spent < SPINNER_GROUP * SLOW_NS;
+
+	s->in_vain = helped ? 0 : s->in_vain + 1;
+	s->off = s->in_vain >= IN_VAIN_MAX;
+	s->groups_left = quick ? s->groups_left - 1 : 0;
+}
+
 bool spinner_judge(struct spinner *s, int64_t begun, int64_t now) {
 	int64_t took = now - begun;
 
 	if (s->count == 0) {
 		s->since = begun;
+		s->spent = s->slow = 0;
 	}
+	s->spent += took;
 	s->slow += took >= SLOW_NS && took <= LONG_NS;
 	if (++s->count < SPINNER_GROUP) {
 		return s->groups_left > 0;
 	}
-	bool quick = now - s->since <= SPINNER_GROUP * APART_NS, slow = s->slow >= SLOW_MIN;
-	s->count = s->slow = 0;
-	if (!quick) {
-		s->groups_left = 0;
-	} else if (s->groups_left == 0 && slow) {
+	s->count = 0;
+	bool quick = now - s->since <= SPINNER_GROUP * APART_NS;
+	if (s->groups_left > 0) {
+		judge_thread(s, quick);
+	} else if (quick && s->slow >= SLOW_MIN) {
 		begin_spinning(s);
-	} else if (s->groups_left > 0) {
-		s->groups_left--;
-		s->in_vain += slow;
-		s->off = s->in_vain >= IN_VAIN_MAX;
 	}
 	return s->groups_left > 0 && !s->off;
 }

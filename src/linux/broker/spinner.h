@@ -13,9 +13,9 @@
 struct spinner {
 	bool off;             /* by the policy, or it did not help, or there is one processor */
 	uint8_t count, slow;  /* hand-overs of this group */
-	uint8_t in_vain;      /* groups that were slow while the thread span */
+	uint8_t in_vain;      /* groups in a row that were slow while the thread span */
 	unsigned groups_left; /* for which the thread spins; 0: it does not */
-	int64_t since;        /* when the group began, ns on the monotonic clock */
+	int64_t since, spent; /* when the group began; the sum of its hand-overs; ns */
 };
 
 /* The time before a hand-over; 0 when the spinner is off. */
