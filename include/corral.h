@@ -375,6 +375,13 @@ struct corral_exec_options {
 	/* Of corral_session_run: called with captured output as it comes; NULL: not wanted. */
 	void (*output)(void *arg, int stream, const char *bytes, size_t len);
 	void *output_arg;
+	/* For corral_session_run: the command gets a new pty as its controlling terminal and its
+	 * three streams; `in` is typed into it, its output goes to `out`, and `err` is not used. */
+	int terminal;
+	unsigned short rows, columns; /* 0: 24 and 80 */
+	const struct termios *modes;  /* of <termios.h>; NULL: those of a new pty */
+	int unlimited_time; /* 1: the built-in time-out of tool calls does not apply */
+	int reserved;       /* 0 */
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */
@@ -393,6 +400,11 @@ struct corral_exec_options {
 int corral_session_run(struct corral_session *session, const char *const *argv,
 		       const struct corral_exec_options *options, struct corral_result **result,
 		       struct corral_error *err);
+
+/* Sets the size of the terminal of the commands with this key, from any thread and at any time;
+ * the number of them. */
+int corral_session_resize(struct corral_session *session, uint64_t key, unsigned short rows,
+			  unsigned short columns);
 
 /* Kills the commands with this key, as corral_exec_kill() does, from any thread and at any time;
  * the number of them. */
@@ -926,6 +938,7 @@ enum corral_audit_form {
 	CORRAL_AUDIT_JSON,   /* the records as they are, one JSON object a line */
 	CORRAL_AUDIT_OTLP,   /* one ExportLogsServiceRequest of OpenTelemetry, as JSON */
 	CORRAL_AUDIT_OCSF,   /* one event of the Open Cybersecurity Schema Framework a line */
+	CORRAL_AUDIT_TRACES, /* one ExportTraceServiceRequest of OpenTelemetry, as JSON */
 };
 
 /* Which records, and how they are printed.  NULL and 0: no restriction. */

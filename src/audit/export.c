@@ -91,10 +91,9 @@ static void put_resource_attribute(struct emit *j, const char *key, const char *
 	emit_end_object(j);
 }
 
-void audit_otlp_begin(const struct audit_print *p, struct buf *out) {
+void audit_otlp_resource(const struct audit_print *p, struct buf *out) {
 	struct emit j;
 
-	buf_puts(out, "{\"resourceLogs\":[{\"resource\":");
 	emit_init(&j, out, false);
 	emit_object(&j, NULL);
 	emit_array(&j, "attributes");
@@ -102,6 +101,17 @@ void audit_otlp_begin(const struct audit_print *p, struct buf *out) {
 	put_resource_attribute(&j, "host.name", p->host_name);
 	emit_end_array(&j);
 	emit_end_object(&j);
+}
+
+void audit_otlp_attributes(struct emit *j, const struct audit_line *l) {
+	emit_array(j, "attributes");
+	put_attributes(j, l, 0);
+	emit_end_array(j);
+}
+
+void audit_otlp_begin(const struct audit_print *p, struct buf *out) {
+	buf_puts(out, "{\"resourceLogs\":[{\"resource\":");
+	audit_otlp_resource(p, out);
 	buf_puts(out, ",\"scopeLogs\":[{\"scope\":{\"name\":\"corral.audit\"},\"logRecords\":[");
 }
 
@@ -127,8 +137,6 @@ void audit_otlp_record(const struct audit_line *l, const struct audit_fields *f,
 	emit_object(&j, "body");
 	audit_emit_value(&j, "stringValue", f->at[AUDIT_KIND]);
 	emit_end_object(&j);
-	emit_array(&j, "attributes");
-	put_attributes(&j, l, 0);
-	emit_end_array(&j);
+	audit_otlp_attributes(&j, l);
 	emit_end_object(&j);
 }

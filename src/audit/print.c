@@ -107,6 +107,9 @@ static void put_record(struct printing *s, const struct audit_line *l,
 	case AUDIT_AS_OCSF:
 		audit_ocsf_event(s->p, l, f, &s->out);
 		break;
+	case AUDIT_AS_TRACES:
+		audit_trace_span(l, f, s->printed == 0, &s->out);
+		break;
 	}
 }
 
@@ -116,6 +119,9 @@ static int on_line(void *arg, const struct audit_line *l, const struct audit_cur
 
 	/* A line that is no record is not printed; `verify` reports it. */
 	if (!audit_filter_line(&s->filter, l, s->counting ? AUDIT_TIME : s->needs, &f)) {
+		return 0;
+	}
+	if (s->p->form == AUDIT_AS_TRACES && !audit_trace_has(&f)) {
 		return 0;
 	}
 	if (s->counting && s->seen % s->p->last == 0) {
@@ -171,11 +177,13 @@ static int print_all(struct printing *s, struct err *e) {
 	}
 	if (s->p->form == AUDIT_AS_OTLP) {
 		audit_otlp_begin(s->p, &s->out);
+	} else if (s->p->form == AUDIT_AS_TRACES) {
+		audit_trace_begin(s->p, &s->out);
 	}
 	if (pass(s, &cursor, e) != 0 || (s->p->follow && follow(s, &cursor, e) != 0)) {
 		return -1;
 	}
-	if (s->p->form == AUDIT_AS_OTLP) {
+	if (s->p->form == AUDIT_AS_OTLP || s->p->form == AUDIT_AS_TRACES) {
 		audit_otlp_end(&s->out);
 	}
 	return 0;

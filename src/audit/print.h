@@ -5,6 +5,7 @@
 #define CORRAL_AUDIT_PRINT_H
 
 #include "audit/read.h"
+#include "base/emit.h"
 
 enum audit_form {
 	AUDIT_AS_TEXT,   /* one line a record */
@@ -12,6 +13,7 @@ enum audit_form {
 	AUDIT_AS_JSON,   /* the lines of the log */
 	AUDIT_AS_OTLP,   /* one ExportLogsServiceRequest */
 	AUDIT_AS_OCSF,   /* one event a line */
+	AUDIT_AS_TRACES, /* one ExportTraceServiceRequest: a span for each run */
 };
 
 struct audit_print {
@@ -43,6 +45,13 @@ void audit_otlp_begin(const struct audit_print *p, struct buf *out);
 void audit_otlp_record(const struct audit_line *l, const struct audit_fields *f, bool first,
 		       struct buf *out);
 void audit_otlp_end(struct buf *out);
+void audit_otlp_resource(const struct audit_print *p, struct buf *out);
+void audit_otlp_attributes(struct emit *j, const struct audit_line *l);
+/* traces.c */
+bool audit_trace_has(const struct audit_fields *f);
+void audit_trace_begin(const struct audit_print *p, struct buf *out);
+void audit_trace_span(const struct audit_line *l, const struct audit_fields *f, bool first,
+		      struct buf *out);
 /* ocsf.c */
 void audit_ocsf_event(const struct audit_print *p, const struct audit_line *l,
 		      const struct audit_fields *f, struct buf *out);

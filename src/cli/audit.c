@@ -107,7 +107,9 @@ int verb_audit_export(struct invocation *inv, struct corral_error *err) {
 	static const struct {
 		const char *name;
 		enum corral_audit_form form;
-	} formats[] = {{"otlp", CORRAL_AUDIT_OTLP}, {"ocsf", CORRAL_AUDIT_OCSF}};
+	} formats[] = {{"otlp", CORRAL_AUDIT_OTLP},
+		       {"otlp-traces", CORRAL_AUDIT_TRACES},
+		       {"ocsf", CORRAL_AUDIT_OCSF}};
 	struct corral_audit_options o = options_of(inv);
 
 	if (no_words(inv, err) != 0) {
@@ -119,7 +121,7 @@ int verb_audit_export(struct invocation *inv, struct corral_error *err) {
 			return corral_audit_print(&o, NULL, err);
 		}
 	}
-	return usage_error(err, "corral audit export --format otlp, or ocsf",
+	return usage_error(err, "corral audit export --format otlp, otlp-traces, or ocsf",
 			   inv->format == NULL ? "--format is missing"
 					       : "--format: unknown value \"%s\"",
 			   inv->format);

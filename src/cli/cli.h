@@ -48,7 +48,9 @@ struct invocation {
 	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
-	bool serial;
+	const char *idle_exit; /* of daemon; NULL: never */
+	const char *bridge;    /* of session create */
+	bool serial, terminal, detach;
 	bool policy_stream; /* --policy - or fd:N */
 	char **argv;        /* the whole command line, for hand_over.c */
 	char **words;       /* the arguments that are no options: the command, or files */
@@ -83,8 +85,9 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
 	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp,
 	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
-	verb_session_create, verb_session_exec, verb_session_list, verb_session_show,
-	verb_session_stop, verb_session_activity, verb_session_token, verb_session_revoke;
+	verb_session_create, verb_session_exec, verb_session_attach, verb_session_list,
+	verb_session_show, verb_session_stop, verb_session_activity, verb_session_token,
+	verb_session_revoke;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

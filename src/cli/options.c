@@ -148,7 +148,8 @@ static int apply_flag(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_AS_HOST] = &inv->as_host,     [OPTION_AS_COMMAND] = &inv->as_command,
 		[OPTION_PROMPT] = &inv->prompt,       [OPTION_LAST_RUN] = &inv->last_run,
 		[OPTION_REPLAY] = &inv->replay,       [OPTION_ASK] = &inv->ask,
-		[OPTION_SERIAL] = &inv->serial,
+		[OPTION_SERIAL] = &inv->serial,       [OPTION_TERMINAL] = &inv->terminal,
+		[OPTION_DETACH] = &inv->detach,
 	};
 	(void)as;
 	(void)value;
@@ -188,6 +189,8 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 		[OPTION_TOKEN_TIME] = &inv->token_time,
 		[OPTION_EXEC_TIME] = &inv->exec_time,
 		[OPTION_EXEC_DIR] = &inv->exec_dir,
+		[OPTION_IDLE_EXIT] = &inv->idle_exit,
+		[OPTION_BRIDGE] = &inv->bridge,
 	};
 	if (*texts[row->id] != NULL) {
 		return usage_error(err, "", "%s is given twice", as);
@@ -277,6 +280,10 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_EXEC_TIME] = apply_text,
 	[OPTION_EXEC_DIR] = apply_text,
 	[OPTION_SERIAL] = apply_flag,
+	[OPTION_TERMINAL] = apply_flag,
+	[OPTION_DETACH] = apply_flag,
+	[OPTION_IDLE_EXIT] = apply_text,
+	[OPTION_BRIDGE] = apply_text,
 	[OPTION_TIMINGS] = apply_timings,
 };
 

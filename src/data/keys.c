@@ -37,6 +37,8 @@ static const char *const verdicts[] = {"deny", "allow", NULL};
 /* One order for all four keys, so that "stricter" is one comparison; a value that a direction does
  * not have is in its list of rejected values. */
 static const char *const scans[] = {"off", "warn", "redact", "block", "kill", NULL};
+static const char *const locks[] = {"none", "workspace", NULL};
+static const char *const daemon_starts[] = {"no", "on-demand", NULL};
 static const char *const recorded[] = {"off", "changes", "all", NULL};
 static const char *const scan_args_later[] = {"redact", "kill", NULL};
 static const char *const scan_files_later[] = {"warn", "kill", NULL};
@@ -559,6 +561,41 @@ const struct key keys[KEY_COUNT] = {
 		.type = TYPE_BOOL,
 		.narrow = NARROW_HIGHER,
 		.help = "Refuse to run when the audit log cannot be written.",
+	},
+	[KEY_LOCK] = {
+		.name = "lock",
+		.type = TYPE_ENUM,
+		.narrow = NARROW_HIGHER,
+		.choices = locks,
+		.help = "Whether the run or session has its workspace alone, among those that have "
+			"this key: none or workspace.",
+	},
+	[KEY_LOCK_WAIT] = {
+		.name = "lock_wait",
+		.type = TYPE_DURATION,
+		.narrow = NARROW_FREE,
+		.none_allowed = true,
+		.min = 0,
+		.max = DURATION_MAX,
+		.help = "How long to wait for a workspace that another run or session has locked; "
+			"none: without limit.",
+	},
+	[KEY_DAEMON_START] = {
+		.name = "daemon.start",
+		.type = TYPE_ENUM,
+		.narrow = NARROW_NEVER,
+		.choices = daemon_starts,
+		.help = "Whether `corral session` starts the daemon when none is running: no or "
+			"on-demand.",
+	},
+	[KEY_DAEMON_IDLE] = {
+		.name = "daemon.idle",
+		.type = TYPE_DURATION,
+		.narrow = NARROW_NEVER,
+		.min = 1,
+		.max = DURATION_MAX,
+		.help = "A daemon that was started on demand ends after this time without a "
+			"session and without a client.",
 	},
 };
 /* clang-format on */

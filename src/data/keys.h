@@ -77,6 +77,10 @@ enum key_id {
 	KEY_ASK_TIMEOUT,
 	KEY_AUDIT_ENABLED,
 	KEY_AUDIT_REQUIRED,
+	KEY_LOCK,
+	KEY_LOCK_WAIT,
+	KEY_DAEMON_START,
+	KEY_DAEMON_IDLE,
 	KEY_COUNT
 };
 
@@ -145,6 +149,7 @@ enum net { NET_NONE, NET_FILTERED, NET_RESTRICTED, NET_FULL };
 enum commands { COMMANDS_DENY, COMMANDS_ALLOW };
 enum denials_recorded { DENIALS_OFF, DENIALS_CHANGES, DENIALS_ALL };
 enum tools { TOOLS_WORKSPACE, TOOLS_VIEW };
+enum lock { LOCK_NONE, LOCK_WORKSPACE };
 
 /* What happens to a secret that the leak scanner finds; each one is stricter than the one before.
  */

@@ -31,7 +31,7 @@ const char *const option_groups[GROUP_COUNT] = {
 static const char *const expose_choices[] = {"env", "file", "never", NULL};
 static const char *const verdict_choices[] = {"allowed",  "denied",  "failed", "warned",
 					      "redacted", "blocked", "killed", NULL};
-static const char *const format_choices[] = {"otlp", "ocsf", NULL};
+static const char *const format_choices[] = {"otlp", "otlp-traces", "ocsf", NULL};
 static const char *const key_choices[] = {"file", "keyring", "passphrase", NULL};
 static const char *const tty_choices[] = {"auto", "always", "never", NULL};
 
@@ -62,6 +62,8 @@ const struct option_row options[] = {
 	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command start a sandbox of its own inside"},
 	{"allow-command", 0, "NAME", KEY(KEY_COMMANDS), BOUNDARY, .help = "list a command, for commands.default = deny"},
 	{"denials", 0, "WHICH", KEY(KEY_DENIALS), BOUNDARY, .help = "refusals that the result lists: changes (default), all, or off"},
+	{"lock", 0, NULL, KEY(KEY_LOCK), .fixed = "workspace", BOUNDARY, .help = "have the workspace alone, among runs and sessions with --lock"},
+	{"lock-wait", 0, "TIME", KEY(KEY_LOCK_WAIT), BOUNDARY, .help = "wait this long for the lock: 30, 2m, none (no limit)"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},
 	{"no-config", 0, NULL, .id = OPTION_NO_CONFIG, BOUNDARY, .help = "ignore user and project policy files; the floor of /etc holds"},
 	{"set", 0, "KEY=VALUE", .id = OPTION_SET, BOUNDARY, .help = "set a policy key; for lists, one element per option"},
@@ -159,6 +161,10 @@ const struct option_row options[] = {
 	{"token-lifetime", 0, "TIME", .id = OPTION_TOKEN_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "the token expires after TIME (default: 7d)"},
 	{"timeout", 't', "TIME", .id = OPTION_EXEC_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "kill the command after TIME, if the policy has no shorter one"},
 	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
+	{"terminal", 'T', NULL, .id = OPTION_TERMINAL, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "give the command a terminal; ^] d leaves it running: session attach"},
+	{"detach", 'd', NULL, .id = OPTION_DETACH, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command with a terminal, and leave it running"},
+	{"idle-exit", 0, "TIME", .id = OPTION_IDLE_EXIT, .group = GROUP_RUN, .verbs = FOR_DAEMON, .help = "end after TIME without a session and without a client"},
+	{"bridge", 0, "STRING", .id = OPTION_BRIDGE, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "keep /bin/sh -c STRING running; its socket: CORRAL_BRIDGE_PATH"},
 	{"help", 'h', NULL, .id = OPTION_HELP, .group = GROUP_RUN, .verbs = FOR_EVERY_VERB, .help = "this text"},
 };
 /* clang-format on */

@@ -67,6 +67,10 @@ enum option_id {
 	OPTION_EXEC_TIME,
 	OPTION_EXEC_DIR,
 	OPTION_SERIAL,
+	OPTION_TERMINAL,
+	OPTION_DETACH,
+	OPTION_IDLE_EXIT,
+	OPTION_BRIDGE,
 	OPTION_ID_COUNT
 };
 
@@ -117,6 +121,7 @@ enum option_group {
 #define FOR_AUDIT_EXPORT FOR_VERB(29)
 #define FOR_SESSION_ACTIVITY FOR_VERB(30)
 #define FOR_AGENTS FOR_VERB(31) /* agents install, uninstall */
+#define FOR_DAEMON FOR_VERB(32)
 
 #define FOR_EVERY_VERB (~UINT64_C(0))
 

@@ -58,6 +58,10 @@ const struct default_row default_rows[] = {
 	{KEY_ASK_TIMEOUT, "60s", NULL, "time to read a question and to think about it"},
 	{KEY_AUDIT_ENABLED, "true", NULL, "someone will ask later what an agent did"},
 	{KEY_AUDIT_REQUIRED, "false", NULL, "a full disk must not stop the work"},
+	{KEY_LOCK, "none", NULL, "several agents may work in one tree"},
+	{KEY_LOCK_WAIT, "0", NULL, "an error at once says who has it"},
+	{KEY_DAEMON_START, "no", NULL, "a process that stays is the user's decision"},
+	{KEY_DAEMON_IDLE, "10m", NULL, "the next command of an agent comes within minutes"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
 

@@ -128,7 +128,7 @@ static int form_of(enum corral_audit_form form, enum audit_form *ret, struct err
 	static const enum audit_form forms[] = {
 		[CORRAL_AUDIT_TEXT] = AUDIT_AS_TEXT, [CORRAL_AUDIT_DETAIL] = AUDIT_AS_DETAIL,
 		[CORRAL_AUDIT_JSON] = AUDIT_AS_JSON, [CORRAL_AUDIT_OTLP] = AUDIT_AS_OTLP,
-		[CORRAL_AUDIT_OCSF] = AUDIT_AS_OCSF,
+		[CORRAL_AUDIT_OCSF] = AUDIT_AS_OCSF, [CORRAL_AUDIT_TRACES] = AUDIT_AS_TRACES,
 	};
 	if ((size_t)form >= ARRAY_LEN(forms)) {
 		return err_set(e, ERR_USAGE, "library", "form: there is no form %d", (int)form);

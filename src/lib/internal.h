@@ -97,7 +97,7 @@ struct prepared {
 	char **shown_argv;               /* the command line without secrets; NULL: it has none */
 	struct refused_command *refused; /* the command rules refuse the command; NULL */
 	enum secrets_use secrets_use;
-	bool hash_later; /* prepared_hash() computes policy.sha256 */
+	bool hash_later;                 /* prepared_hash() computes policy.sha256 */
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
 	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
@@ -129,6 +129,7 @@ struct keeping {
 	struct home_use home;
 	struct stray_watch strays;
 	int listed;               /* its line in `corral ps`; -1: none */
+	int locked;               /* the lock of the workspace; -1: none */
 	struct prepared *audited; /* the run that is recorded at its end; NULL: none */
 	const char *const *argv;
 	bool used; /* copy-on-write: run and fds are valid */
@@ -255,6 +256,9 @@ int prepared_rehearse(struct prepared *p, struct err *e);
  * creates the directory for the changes and names it in the request.  keeping_end() releases
  * all of it after the run: it stores the number of changes in result, and in failure the
  * remedy for an overlay that the kernel refused.  Either may be NULL. */
+/* workspace_lock.c.  *ret is -1 without the key `lock`; its close releases the lock. */
+int workspace_lock_take(const struct prepared *p, int *ret, struct err *e);
+
 int keeping_begin(struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e);
 void keeping_end(struct keeping *k, struct corral_result *result, struct err *failure);

@@ -7,6 +7,7 @@
  * Fails:    closed before the run; after it the changes stay, and the result has their id. */
 #include "lib/internal.h"
 
+#include "base/auto.h"
 #include "base/str.h"
 #include "data/remedies.h"
 #include "run/terminal.h"
@@ -61,12 +62,15 @@ static int begin_all(struct prepared *p, struct keeping *k, struct run_request *
 int keeping_begin(struct prepared *p, struct keeping *k, struct run_request *request,
 		  struct err *e) {
 	struct signals quiet;
-	*k = (struct keeping){.home = HOME_UNUSED, .listed = -1};
+	*k = (struct keeping){.home = HOME_UNUSED, .listed = -1, .locked = -1};
 	/* With SIGXFSZ blocked a file over RLIMIT_FSIZE is EFBIG, not the end of the caller. */
 	if (terminal_signals_block(&quiet, false, false, e) != 0) {
 		return -1;
 	}
-	int rc = begin_all(p, k, request, e);
+	int rc = request->rehearse ? 0 : workspace_lock_take(p, &k->locked, e);
+	if (rc == 0 && (rc = begin_all(p, k, request, e)) != 0) {
+		drop_fd(&k->locked);
+	}
 	if (rc == 0) {
 		strays_begin(&k->strays, request->plan);
 	}
@@ -111,4 +115,5 @@ void keeping_end(struct keeping *k, struct corral_result *result, struct err *fa
 	home_end(&k->home);
 	strays_end(&k->strays, result);
 	end_changes(k, result, failure);
+	drop_fd(&k->locked);
 }

@@ -9,12 +9,12 @@
 
 #include "command/judge.h"
 #include "lib/ask.h"
+#include "lib/descriptors.h"
 #include "lib/leaks.h"
 #include "lib/sized.h"
 #include "linux/timings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,48 +34,21 @@ static int check_argv(const char *const *argv, struct err *e) {
 	return 0;
 }
 
-static int check_fd(int fd, const char *field, struct err *e) {
-	if (fd < 0 || fcntl(fd, F_GETFD) < 0) {
-		return err_set(e, ERR_USAGE, "library", "%s: %d is not an open file descriptor",
-			       field, fd);
-	}
-	return 0;
-}
-
-/* CORRAL_CAPTURE is for the outputs of corral_run only. */
-static int check_stream(int fd, bool capture, const char *field, struct err *e) {
-	if (fd == CORRAL_NULL || (fd == CORRAL_CAPTURE && capture)) {
-		return 0;
-	}
-	if (fd == CORRAL_CAPTURE) {
-		return err_set(e, ERR_USAGE, "library",
-			       "%s: CORRAL_CAPTURE is only for out and err of corral_run", field);
-	}
-	return check_fd(fd, field, e);
-}
-
 static int check_options(const struct corral_options *o, bool capture, struct err *e) {
-	if (check_stream(o->in, false, "in", e) != 0 ||
-	    check_stream(o->out, capture, "out", e) != 0 ||
-	    check_stream(o->err, capture, "err", e) != 0) {
+	const struct descriptors given = {o->in,   o->out,  o->err,      o->fds,
+					  o->nfds, capture, "corral_run"};
+
+	if (descriptors_check(&given, e) != 0) {
 		return -1;
-	}
-	if (o->nfds > 0 && o->fds == NULL) {
-		return err_set(e, ERR_USAGE, "library", "nfds is %zu, but fds is NULL", o->nfds);
-	}
-	for (size_t i = 0; i < o->nfds; i++) {
-		if (check_fd(o->fds[i], "fds", e) != 0) {
-			return -1;
-		}
 	}
 	if (o->ask != CORRAL_ASK_NO && !capture) {
 		return err_set(e, ERR_USAGE, "library",
 			       "corral_spawn does not support ask; use corral_run");
 	}
-	if (o->ask == CORRAL_ASK_FD && check_fd(o->ask_fd, "ask_fd", e) != 0) {
+	if (o->ask == CORRAL_ASK_FD && descriptor_check(o->ask_fd, "ask_fd", e) != 0) {
 		return -1;
 	}
-	if (o->cancel_fd != 0 && check_fd(o->cancel_fd, "cancel_fd", e) != 0) {
+	if (o->cancel_fd != 0 && descriptor_check(o->cancel_fd, "cancel_fd", e) != 0) {
 		return -1;
 	}
 	if ((o->cancel_fd != 0 || o->output != NULL) && !capture) {

@@ -10,11 +10,11 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "command/judge.h"
+#include "lib/descriptors.h"
 #include "lib/sized.h"
 #include "linux/probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,25 +23,6 @@
 #include <unistd.h>
 
 /* ---- options ---- */
-
-static int check_fd(int fd, const char *field, struct err *e) {
-	return fd >= 0 && fcntl(fd, F_GETFD) >= 0
-		       ? 0
-		       : err_set(e, ERR_USAGE, "library", "%s: %d is not an open file descriptor",
-				 field, fd);
-}
-
-static int check_stream(int fd, bool capture, const char *field, struct err *e) {
-	if (fd == CORRAL_NULL || (fd == CORRAL_CAPTURE && capture)) {
-		return 0;
-	}
-	if (fd == CORRAL_CAPTURE) {
-		return err_set(e, ERR_USAGE, "library",
-			       "%s: CORRAL_CAPTURE is only for out and err of corral_session_run",
-			       field);
-	}
-	return check_fd(fd, field, e);
-}
 
 static int check_numbers(const struct corral_exec_options *o, struct err *e) {
 	const struct {
@@ -73,18 +54,16 @@ static int check_environment(const char *const *env, struct err *e) {
 }
 
 static int check_options(const struct corral_exec_options *o, bool capture, struct err *e) {
-	if (check_stream(o->in, false, "in", e) != 0 ||
-	    check_stream(o->out, capture, "out", e) != 0 ||
-	    check_stream(o->err, capture, "err", e) != 0) {
+	const struct descriptors given = {
+		o->in, o->out, o->err, o->fds, o->nfds, capture, "corral_session_run"};
+
+	if (descriptors_check(&given, e) != 0) {
 		return -1;
 	}
-	if (o->nfds > 0 && o->fds == NULL) {
-		return err_set(e, ERR_USAGE, "library", "nfds is %zu, but fds is NULL", o->nfds);
-	}
-	for (size_t i = 0; i < o->nfds; i++) {
-		if (check_fd(o->fds[i], "fds", e) != 0) {
-			return -1;
-		}
+	if (o->terminal != 0 && !capture) {
+		(void)err_set(e, ERR_USAGE, "library",
+			      "corral_session_exec does not support a terminal");
+		return err_fix(e, "use corral_session_run");
 	}
 	return check_numbers(o, e) != 0 ? -1 : check_environment(o->env, e);
 }
@@ -159,6 +138,15 @@ static int64_t lower(int64_t wanted, int64_t policy) {
 	return policy == LIMIT_NONE || wanted < policy ? wanted : policy;
 }
 
+/* A person at a terminal has the defaults of a person: no built-in limit of a tool call. */
+static int64_t standing(const struct prepared *p, enum key_id id, int64_t value, bool person) {
+	const struct value *v = &p->policy.values[id];
+
+	return person && v->origin.kind == ORIGIN_BUILTIN && policy_floor(&p->policy, id) == NULL
+		       ? LIMIT_NONE
+		       : value;
+}
+
 static void add_limit(struct warm_command *c, int resource, int64_t value) {
 	if (value > 0) {
 		c->rlimits[c->nrlimits++] =
@@ -168,20 +156,29 @@ static void add_limit(struct warm_command *c, int resource, int64_t value) {
 
 static int request_of(struct corral_session *s, struct prepared *p, const char *const *argv,
 		      const struct corral_exec_options *o, struct session_command *ret) {
+	const struct plan *plan = &p->plan;
+	bool person = o->terminal != 0;
+
 	*ret = (struct session_command){
 		.warm = {.argv = argv,
 			 .env = environment(&p->arena, s, o->env),
-			 .directory = o->directory},
+			 .directory = o->directory,
+			 .terminal = o->terminal != 0},
 		.in = o->in,
 		.out = o->out,
 		.err = o->err,
 		.more_fds = o->fds,
 		.nmore_fds = o->nfds,
-		.timeout_ms = lower(o->timeout_ms, p->plan.timeout_ms),
-		.idle_ms = lower(o->idle_timeout_ms, p->plan.idle_ms),
-		.output_bytes = lower(o->output_bytes, p->plan.output_bytes),
+		.timeout_ms = lower(o->timeout_ms, standing(p, KEY_LIMITS_TIMEOUT, plan->timeout_ms,
+							    person || o->unlimited_time != 0)),
+		.idle_ms = lower(o->idle_timeout_ms, plan->idle_ms),
+		.output_bytes = lower(o->output_bytes,
+				      standing(p, KEY_LIMITS_OUTPUT, plan->output_bytes, person)),
 		.leaks = &s->source,
 		.key = o->key,
+		.rows = o->rows == 0 ? 24 : o->rows,
+		.cols = o->columns == 0 ? 80 : o->columns,
+		.modes = o->modes,
 		.watch = {o->output, o->output_arg},
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
@@ -407,6 +404,11 @@ int corral_exec_signal(const struct corral_exec *exec, int signal) {
 
 int corral_session_kill(struct corral_session *session, uint64_t key) {
 	return session == NULL ? 0 : (int)session_kill_key(&session->engine, key);
+}
+
+int corral_session_resize(struct corral_session *session, uint64_t key, unsigned short rows,
+			  unsigned short columns) {
+	return session == NULL ? 0 : (int)session_resize_key(&session->engine, key, rows, columns);
 }
 
 void corral_exec_kill(struct corral_exec *exec) {

@@ -39,14 +39,14 @@
 /* From pid 1 to the supervisor. */
 enum report_kind {
 	REPORT_ERROR = 1, /* err is set; no command runs */
-	REPORT_PTY,       /* carries the pty's master in SCM_RIGHTS */
-	REPORT_STARTED,   /* execve succeeded; not sent when the command ends within 50 ms */
-	REPORT_STOPPED,   /* terminal runs: the command stopped or continued; status is wait(2)'s */
-	REPORT_PEER, /* carries a pty master whose slave pid 1 cannot open; status has open(2)'s
-		      * flags; ORDER_PEER returns the slave */
-	REPORT_VIEW, /* carries the mount namespace's descriptor, for linux/follow.c */
-	REPORT_EXIT, /* status is wait(2)'s; timed_out: the wall clock ended the command; only
-		      * pid 1 is left in the sandbox */
+	REPORT_PTY,     /* carries the pty's master, or a session's ptmx (O_PATH), in SCM_RIGHTS */
+	REPORT_STARTED, /* execve succeeded; not sent when the command ends within 50 ms */
+	REPORT_STOPPED, /* terminal runs: the command stopped or continued; status is wait(2)'s */
+	REPORT_PEER,    /* carries a pty master whose slave pid 1 cannot open; status has open(2)'s
+			 * flags; ORDER_PEER returns the slave */
+	REPORT_VIEW,    /* carries the mount namespace's descriptor, for linux/follow.c */
+	REPORT_EXIT,    /* status is wait(2)'s; timed_out: the wall clock ended the command; only
+			 * pid 1 is left in the sandbox */
 };
 
 struct report {

@@ -97,7 +97,7 @@ struct warm_request {
 	uint32_t candidates, shell, env; /* offsets of these arrays; argv is at 0 */
 	uint32_t directory;              /* offset of the path; 0: that of the plan */
 	uint32_t nrlimits;
-	uint32_t unused;
+	uint32_t terminal; /* stream 0 is a pty: make it the controlling terminal */
 	struct warm_rlimit rlimits[WARM_RLIMITS_MAX]; /* besides those of the plan */
 };
 
@@ -109,6 +109,7 @@ enum warm_step {
 	WARM_NO_MEMORY,
 	WARM_NO_LIMIT,
 	WARM_NO_DESCRIPTOR,
+	WARM_NO_TERMINAL,
 	WARM_NO_DIRECTORY,
 	WARM_NO_EXEC, /* candidate: which path */
 };
@@ -131,6 +132,7 @@ struct warm_command {
 	const char *directory;  /* NULL: that of the plan */
 	struct warm_rlimit rlimits[WARM_RLIMITS_MAX];
 	size_t nrlimits;
+	bool terminal; /* the streams are the slave of a pty */
 };
 
 /* A request; free it with warm_message_done(). */

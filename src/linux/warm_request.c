@@ -148,6 +148,7 @@ int warm_message_new(const struct warm_command *c, struct warm_message *ret, str
 	l.text = ret->bytes + l.start;
 	memcpy(ret->head.rlimits, c->rlimits, sizeof c->rlimits);
 	ret->head.nrlimits = (uint32_t)c->nrlimits;
+	ret->head.terminal = c->terminal;
 	fill(c, argc, &l, &ret->head);
 	return 0;
 }

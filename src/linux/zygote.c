@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -182,6 +183,12 @@ static int command_main(void *arg) {
 
 	(void)raw_call(SYS_setsid, 0); /* cannot fail for a new child */
 	place_descriptors(p);
+	if (p->request.terminal != 0) {
+		long r = raw_call(SYS_ioctl, 0, TIOCSCTTY, 0);
+		if (r != 0) {
+			command_failed(p, WARM_NO_TERMINAL, r);
+		}
+	}
 	set_limits(p); /* after it: RLIMIT_NOFILE may be below the numbers that it uses */
 	if (p->request.directory != 0) {
 		long r = raw_call(SYS_chdir, raw_pointer(p->data + p->request.directory),

@@ -146,7 +146,7 @@ static void end_question(struct ask_front *f, const char *text) {
 	buf_printf(&out, "\r\ncorral: %s\r\n", text);
 	(void)draw(f->fd, &out); /* the answer holds whether it is drawn or not */
 	buf_done(&out);
-	if (!terminal_background(f->fd)) {
+	if (!tty_background(f->fd)) {
 		(void)tcflush(f->fd, TCIFLUSH); /* typed for the question */
 		(void)tcsetattr(f->fd, TCSANOW, &f->before);
 	}
@@ -174,7 +174,7 @@ static enum ask_shown terminal_show(struct ask_front *f, const struct question *
 				    int64_t timeout_ms) {
 	struct buf out;
 
-	if (terminal_background(f->fd)) {
+	if (tty_background(f->fd)) {
 		f->calm_at = 0;
 		return ASK_SHOWN_LATER;
 	}
@@ -285,7 +285,7 @@ static int terminal_step(struct ask_front *f, const struct pollfd *slot, struct 
 	ssize_t n;
 
 	(void)slot;
-	if (!f->drawn || terminal_background(f->fd)) {
+	if (!f->drawn || tty_background(f->fd)) {
 		return 0;
 	}
 	while ((n = read(f->fd, &c, 1)) == 1) {

@@ -192,7 +192,7 @@ void live_tick(struct live *l, int64_t now) {
 		return;
 	}
 	l->due = now + QUIET_MS;
-	if (!terminal_background(l->fd)) {
+	if (!tty_background(l->fd)) {
 		draw(l, now);
 	}
 }

@@ -14,7 +14,7 @@ struct reports {
 	bool failed;  /* err is set: nothing ran, or supervision failed */
 	bool stopped; /* the command stopped or continued; the reader clears it */
 	bool halted;  /* stopped: true; continued: false */
-	int pty;      /* the master, until it is attached; -1 */
+	int pty;      /* the master, until it is attached, or a session's ptmx; -1 */
 	int view;     /* the mount namespace, for --ask, until it is taken; -1 */
 	struct ending end;
 	struct err err;

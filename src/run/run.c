@@ -39,7 +39,7 @@ struct watch {
 	struct child child;
 	struct reports reports;
 	struct streams streams;
-	struct terminal terminal;
+	struct tty terminal;
 	struct signals signals;
 	int64_t overdue;                /* the supervisor's own deadline, after pid 1's; -1 */
 	int64_t active_at;              /* the last byte of output */
@@ -112,8 +112,8 @@ static int watch_master(const struct watch *w) {
 
 static void watch_continue(struct watch *w) {
 	terminal_job_continued(&w->job);
-	terminal_raw(&w->terminal);
-	terminal_resize(&w->terminal, watch_master(w));
+	tty_raw(&w->terminal);
+	tty_resize(&w->terminal, watch_master(w));
 	watch_pass(w, SIGCONT);
 }
 
@@ -124,7 +124,7 @@ static void watch_signal(struct watch *w, int number, int64_t now) {
 		watch_interrupt(w, number, now);
 		break;
 	case SIGWINCH:
-		terminal_resize(&w->terminal, watch_master(w));
+		tty_resize(&w->terminal, watch_master(w));
 		break;
 	case SIGCONT:
 		watch_continue(w);
@@ -139,12 +139,12 @@ static void watch_pty(struct watch *w) {
 	int master = take_fd(&w->reports.pty);
 
 	w->streams.feed.modes = w->terminal.fd < 0 ? NULL : &w->terminal.before;
-	terminal_resize(&w->terminal, master);
+	tty_resize(&w->terminal, master);
 	if (streams_attach(&w->streams, master, &w->reports.err) != 0) {
 		w->reports.failed = w->reports.over = true;
 		return;
 	}
-	terminal_raw(&w->terminal);
+	tty_raw(&w->terminal);
 }
 
 static void watch_job(struct watch *w, enum job_act act) {
@@ -189,8 +189,8 @@ static bool watch_in_background(const struct watch *w) {
 
 static void watch_clock(struct watch *w, int64_t now) {
 	if (watch_in_background(w)) {
-		terminal_raw(&w->terminal);
-		terminal_resize(&w->terminal, watch_master(w));
+		tty_raw(&w->terminal);
+		tty_resize(&w->terminal, watch_master(w));
 	}
 	follow_look(w->child.follow, now);
 	if (w->r->ask != NULL) {
@@ -360,8 +360,8 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.asks = r->ask != NULL,
 	};
 
-	terminal_size(&w->terminal, &request.rows, &request.cols);
-	request.modes = terminal_modes(&w->terminal);
+	tty_size(&w->terminal, &request.rows, &request.cols);
+	request.modes = tty_modes(&w->terminal);
 	if (spawn_start(a, &request, &w->child, e) != 0) {
 		return -1;
 	}
@@ -448,7 +448,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	int64_t ended = clock_ms();
 	watch_drain(w);
 	watch_leak(w); /* the last output, or the last input, had a secret */
-	terminal_restore(&w->terminal);
+	tty_restore(&w->terminal);
 	reports_settle(&w->reports, &usage.run_state);
 	rc = watch_result(w, &records, ret, &usage, e);
 	if (rc == 0) {
@@ -503,7 +503,7 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 
 	watch_leaks(&w);
 	reports_init(&w.reports);
-	terminal_init(&w.terminal, r->terminal ? r->in : -1);
+	tty_init(&w.terminal, r->terminal ? r->in : -1);
 	live_init(&w.live, r->live && r->ask == NULL ? r->err : -1, r->terminal);
 	struct grants none;
 	if (ask_begin_run(&w.ask, r->ask, e) != 0 ||

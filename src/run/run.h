@@ -107,6 +107,7 @@ struct running {
 	const struct policy *policy;
 	const struct host *host;
 	int64_t started_ms;
+	int ptmx; /* of a session, O_PATH, in its devpts; -1: the host's /dev/ptmx */
 };
 int run_start(struct arena *a, const struct run_request *r, struct running *ret, struct err *e);
 

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -57,6 +58,7 @@ int session_open(struct arena *a, const struct run_request *r, struct session *r
 
 void session_close(struct session *s, struct usage *ret) {
 	drop_fd(&s->requests);
+	drop_fd(&s->running.ptmx);
 	spawn_finish(&s->running.child, ret);
 	reports_done(&s->reports);
 	(void)pthread_mutex_destroy(&s->lock); /* no thread uses it any more */
@@ -145,6 +147,7 @@ int session_start(struct session *s, const struct session_command *c, const int 
 				   .key = c->key,
 				   .status = -1,
 				   .wake = wake,
+				   .master = -1,
 				   .kill_at = -1,
 				   .give_up = -1,
 				   .killed = -1,
@@ -204,6 +207,20 @@ size_t session_kill_key(struct session *s, uint64_t key) {
 		if (key != 0 && x->key == key) {
 			session_kill(x, REASON_CANCELLED);
 			n++;
+		}
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+size_t session_resize_key(struct session *s, uint64_t key, uint16_t rows, uint16_t cols) {
+	const struct winsize size = {.ws_row = rows, .ws_col = cols};
+	size_t n = 0;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (const struct session_exec *x = s->first; x != NULL; x = x->next) {
+		if (key != 0 && x->key == key && x->master >= 0) {
+			n += ioctl(x->master, TIOCSWINSZ, &size) == 0;
 		}
 	}
 	(void)pthread_mutex_unlock(&s->lock);

@@ -34,6 +34,8 @@ struct session_command {
 	int64_t timeout_ms, idle_ms, output_bytes; /* LIMIT_NONE: none */
 	uint64_t key;                    /* the caller's, for session_kill_key(); 0: none */
 	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
+	uint16_t rows, cols;             /* with warm.terminal, for session_run() only */
+	const struct termios *modes;     /* likewise; NULL: those of a new pty */
 	struct output_watch watch;       /* of captured streams, in session_run() */
 };
 
@@ -43,6 +45,7 @@ struct session_exec {
 	uint64_t number, key;
 	int status; /* the caller's end of the status socket */
 	int wake;   /* eventfd: session_kill() was called */
+	int master; /* of its pty; -1: none */
 	struct warm_message message;
 	int64_t began, timeout_ms;
 	struct warm_report report;
@@ -87,6 +90,13 @@ void session_kill(struct session_exec *x, enum reason why);
 
 /* Kills the trees of all commands with this key; their number.  From any thread, at any time. */
 size_t session_kill_key(struct session *s, uint64_t key);
+
+/* Sets the size of the terminals of all commands with this key; their number. */
+size_t session_resize_key(struct session *s, uint64_t key, uint16_t rows, uint16_t cols);
+
+/* A new pty in the session's devpts. */
+int session_pty_open(const struct session *s, const struct session_command *c, int *ret_master,
+		     int *ret_slave, struct err *e);
 
 /* Takes a command out of the session's list. */
 void session_forget(struct session_exec *x);

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "linux/cgroup.h"
 #include "linux/follow.h"
 #include "run/deadline.h"
@@ -215,6 +216,7 @@ static int not_started(const struct session_exec *x, struct err *e) {
 		[WARM_NO_MEMORY] = "cannot map the arguments of the command",
 		[WARM_NO_LIMIT] = "cannot set a resource limit",
 		[WARM_NO_DESCRIPTOR] = "cannot give the command its descriptors",
+		[WARM_NO_TERMINAL] = "cannot make the pty the command's controlling terminal",
 	};
 	const struct warm_report *r = &x->report;
 	const char *path = warm_message_candidate(&x->message, r->candidate);
@@ -288,6 +290,7 @@ static void release(struct session_exec *x) {
 	session_forget(x); /* before its descriptors are closed */
 	drop_fd(&x->status);
 	drop_fd(&x->wake);
+	drop_fd(&x->master);
 	warm_message_done(&x->message);
 	netlog_done(&x->before);
 }
@@ -378,12 +381,35 @@ static void drain(struct wait *w) {
 	}
 }
 
+/* The command has the slave three times; the streams get the master. */
+static int start_on_pty(struct wait *w, struct session *s, struct err *e) {
+	int master = -1, slave = -1;
+
+	if (session_pty_open(s, w->c, &master, &slave, e) != 0) {
+		return -1;
+	}
+	auto_fd ours = master, inside = slave;
+	auto_fd resized = fd_duplicate(ours, 0);
+	if (resized < 0) {
+		return err_sys(e, "terminal", "cannot duplicate the pty");
+	}
+	if (streams_attach(&w->streams, take_fd(&ours), e) != 0 ||
+	    session_start(s, w->c, (int[]){inside, inside, inside}, w->x, e) != 0) {
+		return -1;
+	}
+	(void)pthread_mutex_lock(&s->lock);
+	w->x->master = take_fd(&resized);
+	(void)pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
 static int relay(struct wait *w, struct session *s, struct outcome *ret, struct err *e) {
 	const struct session_command *c = w->c;
 	const struct stream_wish wish = {
 		.fds = {c->in, c->out, c->err},
 		.limit = c->output_bytes,
 		.watched = c->idle_ms != LIMIT_NONE,
+		.terminal = c->warm.terminal,
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
 		.watch = c->watch,
 	};
@@ -391,7 +417,8 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 	if (streams_open(&w->streams, &wish, e) != 0) {
 		return -1;
 	}
-	int rc = session_start(s, c, w->streams.inside, w->x, e);
+	int rc = c->warm.terminal ? start_on_pty(w, s, e)
+				  : session_start(s, c, w->streams.inside, w->x, e);
 	if (rc == 0) {
 		streams_started(&w->streams);
 		w->active_at = w->x->began;
@@ -406,7 +433,7 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 
 int session_run(struct session *s, const struct session_command *c, struct outcome *ret,
 		struct err *e) {
-	struct session_exec x = {.status = -1, .wake = -1};
+	struct session_exec x = {.status = -1, .wake = -1, .master = -1};
 	struct wait w = {.x = &x, .c = c};
 	const struct plan *plan = s->running.plan;
 	struct signals quiet;

@@ -68,8 +68,11 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.report_start = true,
 		.session = r->session,
 	};
-	struct running run = {
-		.plan = r->plan, .policy = r->policy, .host = r->host, .started_ms = clock_ms()};
+	struct running run = {.plan = r->plan,
+			      .policy = r->policy,
+			      .host = r->host,
+			      .started_ms = clock_ms(),
+			      .ptmx = -1};
 	struct usage usage;
 	struct reports reports;
 
@@ -78,10 +81,12 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	}
 	reports_init(&reports);
 	running_wait(&run, &reports, true);
+	run.ptmx = take_fd(&reports.pty);
 	reports_done(&reports);
 	/* A command that ran and was killed at once has an end, which run_wait() returns. */
 	reports.begun = reports.begun || run_state_read(run.child.run_state).begun;
 	if (reports_check(&reports, e) != 0) {
+		drop_fd(&run.ptmx);
 		spawn_finish(&run.child, &usage);
 		return -1;
 	}

@@ -192,7 +192,7 @@ static void feed_fill(struct stdin_feed *f, int64_t now) {
 	size_t most = f->from.seekable ? RELAY_CHUNK : PIPE_BUF;
 	ssize_t n;
 
-	if (f->from.terminal && terminal_background(f->from.fd)) {
+	if (f->from.terminal && tty_background(f->from.fd)) {
 		f->rest_until = now + RELAY_REST_MS; /* read() would raise SIGTTIN */
 		return;
 	}

@@ -101,7 +101,8 @@ static int open_feed(struct streams *s, const struct stream_wish *wish, struct e
 
 /* Discarded output needs no scan; by default a person's needs one only on a terminal. */
 static bool is_scanned(const struct stream_wish *wish, int fd, const struct outer_fd *to) {
-	return wish->leaks != NULL && fd != RUN_NULL && (!wish->leaks->terminal || to->terminal);
+	return wish->leaks != NULL && fd != RUN_NULL &&
+	       (!wish->leaks->terminal || to->terminal || wish->terminal);
 }
 
 static void pump_aim(struct output *p, enum stream which, const struct stream_wish *wish) {

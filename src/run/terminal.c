@@ -24,83 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-void terminal_init(struct terminal *t, int fd) {
-	*t = (struct terminal){.fd = -1};
-	if (fd >= 0 && tcgetattr(fd, &t->before) == 0) {
-		t->fd = fd;
-	}
-}
-
-void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_cols) {
-	struct winsize size = {.ws_row = 24, .ws_col = 80};
-
-	if (t->fd >= 0) {
-		(void)ioctl(t->fd, TIOCGWINSZ, &size); /* if it fails, 24x80 stays */
-	}
-	*ret_rows = size.ws_row;
-	*ret_cols = size.ws_col;
-}
-
-bool terminal_background(int fd) {
-	pid_t front = tcgetpgrp(fd);
-
-	/* tcgetpgrp() fails for a terminal that is not the controlling one: no job control. */
-	return front > 0 && front != getpgrp();
-}
-
-const struct termios *terminal_modes(const struct terminal *t) {
-	/* In the background the modes belong to another job, such as a shell's line editor. */
-	return t->fd >= 0 && !terminal_background(t->fd) ? &t->before : NULL;
-}
-
-void terminal_resize(const struct terminal *t, int master) {
-	struct winsize size;
-
-	if (t->fd >= 0 && master >= 0 && ioctl(t->fd, TIOCGWINSZ, &size) == 0) {
-		(void)ioctl(master, TIOCSWINSZ, &size); /* fails only when the pty is closed */
-	}
-}
-
-static bool set_modes(int fd, const struct termios *modes) {
-	int rc;
-
-	/* Not TCSADRAIN: a terminal stopped with ^S would block for ever. */
-	do {
-		rc = tcsetattr(fd, TCSANOW, modes);
-	} while (rc != 0 && errno == EINTR);
-	return rc == 0;
-}
-
-void terminal_raw(struct terminal *t) {
-	struct termios modes;
-
-	if (t->fd < 0 || t->raw || terminal_background(t->fd)) {
-		return;
-	}
-	/* Another job may have changed the modes while this one was stopped. */
-	if (tcgetattr(t->fd, &t->before) != 0) {
-		return;
-	}
-	modes = t->before;
-	cfmakeraw(&modes);
-	t->raw = set_modes(t->fd, &modes);
-}
-
-void terminal_restore(struct terminal *t) {
-	if (!t->raw) {
-		return;
-	}
-	t->raw = false;
-	/* In the background the shell has already set its own modes. */
-	if (!terminal_background(t->fd)) {
-		(void)set_modes(t->fd, &t->before); /* fails only when the terminal is gone */
-	}
-}
-
-void terminal_stop(struct terminal *t) {
+void terminal_stop(struct tty *t) {
 	sigset_t stop, old;
 
-	terminal_restore(t);
+	tty_restore(t);
 	(void)sigemptyset(&stop); /* these cannot fail with a valid signal */
 	(void)sigaddset(&stop, SIGTSTP);
 	signal_mask(SIG_BLOCK, &stop, &old);

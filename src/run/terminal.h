@@ -5,39 +5,16 @@
 #define CORRAL_RUN_TERMINAL_H
 
 #include "base/err.h"
+#include "base/tty.h"
 #include "run/streams.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <termios.h>
-
-struct terminal {
-	int fd; /* the caller's, borrowed; -1 when there is none */
-	bool raw;
-	struct termios before; /* valid while fd is */
-};
-
-/* fd may be any descriptor or -1: without a terminal t->fd is -1. */
-void terminal_init(struct terminal *t, int fd);
-
-/* Size of the window, or 24 rows by 80 columns without a terminal. */
-void terminal_size(const struct terminal *t, uint16_t *ret_rows, uint16_t *ret_cols);
-
-/* True when fd is the controlling terminal and another job is in the foreground. */
-bool terminal_background(int fd);
-
-/* The modes for the pty: those of the caller's terminal, or NULL if another job set them. */
-const struct termios *terminal_modes(const struct terminal *t);
-void terminal_resize(const struct terminal *t, int master);
-
-/* Both are idempotent, and do nothing in the background. */
-void terminal_raw(struct terminal *t);
-void terminal_restore(struct terminal *t);
 
 /* Restores the terminal and stops this job as ^Z would; returns after SIGCONT,
  * or at once without job control. */
-void terminal_stop(struct terminal *t);
+void terminal_stop(struct tty *t);
 
 /* The supervisor's reaction to a stop of the command. */
 enum job_act {

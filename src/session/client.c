@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
+#include "session/on_demand.h"
 #include "session/places.h"
 
 #include <errno.h>
@@ -60,6 +61,21 @@ static int open_socket(struct client *c, const char *path, const char *remedy,
 	return 0;
 }
 
+/* No daemon is running: starts one, if the user has allowed it, and connects. */
+static int on_demand(struct client *c, const struct places *p, struct corral_error *err) {
+	struct on_demand d;
+
+	if (on_demand_begin(&d, p, err) != 0) {
+		return -1;
+	}
+	while (open_socket(c, p->admin, "", err) != 0) {
+		if (on_demand_wait(&d, err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int client_open_admin(struct client *c, struct corral_error *err) {
 	struct places p;
 	struct err e = {0};
@@ -67,7 +83,11 @@ int client_open_admin(struct client *c, struct corral_error *err) {
 	if (places_find(&p, &e) != 0) {
 		return fail(err, CORRAL_E_SETUP, e.what, e.fix);
 	}
-	return open_socket(c, p.admin, "start it: corral daemon &", err);
+	if (open_socket(c, p.admin, "", err) == 0) {
+		return 0;
+	}
+	return err->sys_errno == ENOENT || err->sys_errno == ECONNREFUSED ? on_demand(c, &p, err)
+									  : -1;
 }
 
 int client_open_session(struct client *c, const char *socket, const char *token,
@@ -120,8 +140,7 @@ static int send_line(const struct client *c, char *line, size_t len, const int *
 	return n < 0 ? -1 : fd_write_all(c->fd, line + n, len - (size_t)n);
 }
 
-static int send_request(struct client *c, const struct client_call *call,
-			struct corral_error *err) {
+int client_send(struct client *c, const struct client_call *call, struct corral_error *err) {
 	size_t len = 0;
 	json_t *request =
 		json_pack("{s:s, s:I, s:s, s:o*}", "jsonrpc", "2.0", "id", (json_int_t)++c->last_id,
@@ -187,9 +206,10 @@ static int fail_as_sent(const json_t *error, struct corral_error *err) {
 
 int client_call(struct client *c, const struct client_call *call, json_t **ret,
 		struct corral_error *err) {
-	if (send_request(c, call, err) != 0) {
-		return -1;
-	}
+	return client_send(c, call, err) != 0 ? -1 : client_answer(c, ret, err);
+}
+
+int client_answer(struct client *c, json_t **ret, struct corral_error *err) {
 	for (;;) {
 		json_t *answer = NULL;
 		struct message m;

@@ -35,6 +35,10 @@ struct client_call {
 int client_call(struct client *c, const struct client_call *call, json_t **ret,
 		struct corral_error *err);
 
+/* The same in two steps; the caller polls c->fd in between. */
+int client_send(struct client *c, const struct client_call *call, struct corral_error *err);
+int client_answer(struct client *c, json_t **ret, struct corral_error *err);
+
 /* Waits for the next notification; its params belong to the caller.  1: the daemon closed. */
 int client_next(struct client *c, json_t **ret, struct corral_error *err);
 

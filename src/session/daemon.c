@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -209,13 +210,54 @@ static int begin(struct daemon *d, struct err *e) {
 
 /* ---- run ---- */
 
-static int until(int64_t now, int64_t a, int64_t b) {
-	int64_t next = a == 0 || (b != 0 && b < a) ? b : a;
+static int64_t sooner(int64_t a, int64_t b) {
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
 
+static int until(int64_t now, int64_t next) {
 	if (next == 0) {
 		return -1;
 	}
 	return next <= now ? 0 : next - now > 60000 ? 60000 : (int)(next - now);
+}
+
+/* Hides the socket; true: no client has connected before that. */
+static bool hide_socket(const struct daemon *d) {
+	char hidden[PATH_MAX + 8];
+	struct pollfd pending = {.fd = d->admin.fd, .events = POLLIN};
+
+	if (d->activated) {
+		return poll(&pending, 1, 0) == 0; /* systemd keeps the socket and its clients */
+	}
+	(void)snprintf(hidden, sizeof hidden, "%s.old", d->places.admin);
+	if (rename(d->places.admin, hidden) != 0) {
+		return false;
+	}
+	if (poll(&pending, 1, 0) == 0) {
+		(void)unlink(hidden); /* the lock is held: a new daemon begins after this one */
+		return true;
+	}
+	(void)rename(hidden, d->places.admin); /* if it fails, the next daemon makes a new one */
+	return false;
+}
+
+/* Ends the daemon when it was idle for long enough; returns when to look again, or 0. */
+static int64_t check_idle(struct daemon *d, int64_t now) {
+	bool idle = d->idle_ms > 0 && d->lives == NULL && d->conns == NULL;
+
+	d->idle_since = !idle ? 0 : d->idle_since != 0 ? d->idle_since : now;
+	if (!idle || d->stopping) {
+		return 0;
+	}
+	if (now < d->idle_since + d->idle_ms) {
+		return d->idle_since + d->idle_ms;
+	}
+	d->idle_since = 0;
+	d->stopping = hide_socket(d); /* else a client waits: it is served */
+	if (d->stopping) {
+		daemon_log("idle: there is no session and no client");
+	}
+	return 0;
 }
 
 static int run(struct daemon *d, struct err *e) {
@@ -224,12 +266,13 @@ static int run(struct daemon *d, struct err *e) {
 		if (d->stopping) {
 			live_stop_all(d, "the daemon ended");
 		}
-		int64_t lives = lives_check(d, now), conns = conns_check(d, now);
-		int64_t scopes = conn_tokens_check(d, now);
-		int due = until(now, lives, conns);
-		int last = until(now, scopes, 0);
-		due = due < 0 || (last >= 0 && last < due) ? last : due;
-		if (daemon_loop_once(&d->loop, due, e) != 0) {
+		int64_t next = sooner(lives_check(d, now), conns_check(d, now));
+		next = sooner(next, conn_tokens_check(d, now));
+		next = sooner(next, check_idle(d, now));
+		if (d->stopping && d->lives == NULL) {
+			break;
+		}
+		if (daemon_loop_once(&d->loop, until(now, next), e) != 0) {
 			return -1;
 		}
 	}
@@ -252,12 +295,13 @@ static void finish(struct daemon *d) {
 	places_release(&d->places);
 }
 
-int daemon_main(struct err *e, struct corral_error *err) {
+int daemon_main(int64_t idle_ms, struct err *e, struct corral_error *err) {
 	struct daemon d = {.loop = {.epoll = -1},
 			   .places = {.runtime_lock = -1, .state_lock = -1},
 			   .admin = {.fd = -1},
 			   .spare = open("/dev/null", O_RDONLY | O_CLOEXEC),
 			   .signals = {.fd = -1},
+			   .idle_ms = idle_ms,
 			   .started = daemon_now()};
 
 	if (corral_config_read(&d.config, err) != 0) {

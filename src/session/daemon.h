@@ -127,6 +127,7 @@ struct call {
 	size_t bytes;           /* of the request, as the supervisor keeps it */
 	struct tool_call *tool; /* a call of a tool; or NULL */
 	bool silent;            /* cancelled: no answer */
+	bool keeps;             /* the command outlives the client: it has a terminal */
 	struct call *next;
 };
 
@@ -175,6 +176,8 @@ struct daemon {
 	struct counters counters;
 	int64_t started;
 	bool stopping, activated;
+	int64_t idle_ms;    /* ends after this time without sessions and clients; 0: never */
+	int64_t idle_since; /* CLOCK_MONOTONIC; 0: not idle */
 	struct corral_config *config; /* the policy files in force */
 	char reload_error[512];       /* of the last reload; "" */
 	int64_t reloaded;
@@ -221,8 +224,9 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 
 /* ---- methods.c ---- */
 request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
-	method_create, method_list, method_show, method_stop, method_exec, method_activity,
-	method_report, method_token, method_revoke, method_authenticate, method_tool;
+	method_create, method_list, method_show, method_stop, method_exec, method_attach,
+	method_activity, method_report, method_token, method_revoke, method_authenticate,
+	method_tool;
 
 /* method_run.c: sends a command or a call to the supervisor, with its bounds (H7); NULL with *f. */
 struct call *method_run_send(struct request *r, struct wire_message *m, struct fault *f);

@@ -178,7 +178,7 @@ void live_forget(struct daemon *d, struct conn *c, const struct fault *f) {
 			c->calls--;
 			tool_call_forget(call);
 			call->conn = NULL;
-			if (call->number != 0) {
+			if (call->number != 0 && !call->keeps) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the
 				 * end of the session. */
 				(void)live_send(l, &m);
@@ -224,6 +224,7 @@ static void live_free(struct live *l) {
 	close_watch(l, &l->listener);
 	if (l->socket[0] != '\0') {
 		(void)unlink(l->socket); /* places_sweep() removes what stays */
+		places_remove_bridge(&d->places, l->id);
 	}
 	while (l->calls != NULL) {
 		live_drop_call(l, l->calls);
@@ -358,6 +359,17 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	json_decref(text);
 }
 
+static void record_activity(struct live *l, const struct wire_message *m) {
+	json_t *row = json_loads(m->text, 0, NULL);
+	const char *kind = json_string_value(json_object_get(row, "kind"));
+	const char *text = json_string_value(json_object_get(row, "text"));
+
+	if (kind != NULL && text != NULL) {
+		daemon_activity(l->daemon, l->id, kind, text);
+	}
+	json_decref(row);
+}
+
 static void exec_progress(struct live *l, const struct wire_message *m) {
 	const struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
 	json_t *value = json_loads(m->text, JSON_ALLOW_NUL, NULL);
@@ -395,6 +407,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_RESULT:
 	case WIRE_ERROR:
 		exec_ended(l, &m);
+		break;
+	case WIRE_ACTIVITY:
+		record_activity(l, &m);
 		break;
 	case WIRE_PROGRESS:
 		exec_progress(l, &m);

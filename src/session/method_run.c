@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -23,7 +24,7 @@
 #define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
 
 struct create {
-	const char *name, *cwd, *file, *tools;
+	const char *name, *cwd, *file, *bridge, *tools;
 	json_t *settings, *environment;
 	int serial, no_config;
 	json_int_t timeout, token;
@@ -102,11 +103,11 @@ static int check_create(const struct create *c, struct fault *f) {
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
 	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
-	if (request_unpack(r, f, "{s?s, s:s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name",
-			   &c->name, "cwd", &c->cwd, "file", &c->file, "tools", &c->tools,
-			   "settings", &c->settings, "environment", &c->environment, "serial",
-			   &c->serial, "no_config", &c->no_config, "timeout_ms", &c->timeout,
-			   "token_lifetime_ms", &c->token) != 0) {
+	if (request_unpack(r, f, "{s?s, s:s, s?s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name",
+			   &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
+			   "tools", &c->tools, "settings", &c->settings, "environment",
+			   &c->environment, "serial", &c->serial, "no_config", &c->no_config,
+			   "timeout_ms", &c->timeout, "token_lifetime_ms", &c->token) != 0) {
 		return -1;
 	}
 	if ((c->settings != NULL && !json_is_array(c->settings)) ||
@@ -189,20 +190,44 @@ static int check_stream(const struct conn *c, int fd, int number, struct fault *
 	return err_fix(&f->e, "pass a pipe, and relay its bytes");
 }
 
-/* Moves the descriptors of the request to the message. */
-static int take_streams(struct conn *c, struct wire_message *m, struct fault *f) {
-	if (c->nfds < WIRE_FDS) {
+/* Moves descriptors of the request to the message. */
+static int take_descriptors(struct conn *c, size_t n, struct wire_message *m, struct fault *f) {
+	if (c->nfds < n) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS,
-				 "streams is \"pass\", but %zu of 3 descriptors arrived", c->nfds);
+				 "%zu of %zu descriptors arrived with the request", c->nfds, n);
 	}
-	memcpy(m->fds, c->fds, sizeof m->fds);
-	m->nfds = WIRE_FDS;
-	c->nfds -= WIRE_FDS;
-	memmove(c->fds, c->fds + WIRE_FDS, c->nfds * sizeof *c->fds);
+	memcpy(m->fds, c->fds, n * sizeof *m->fds);
+	m->nfds = n;
+	c->nfds -= n;
+	memmove(c->fds, c->fds + n, c->nfds * sizeof *c->fds);
+	return 0;
+}
+
+static int take_streams(struct conn *c, struct wire_message *m, struct fault *f) {
+	if (take_descriptors(c, WIRE_FDS, m, f) != 0) {
+		return -1;
+	}
 	for (int i = 0; i < WIRE_FDS; i++) {
 		if (check_stream(c, m->fds[i], i, f) != 0) {
 			return -1;
 		}
+	}
+	return 0;
+}
+
+/* The client's end of a terminal (session/terminal_relay.h). */
+static int take_terminal(struct conn *c, struct wire_message *m, struct fault *f) {
+	int domain = 0, type = 0;
+	socklen_t len = sizeof domain;
+
+	if (take_descriptors(c, 1, m, f) != 0) {
+		return -1;
+	}
+	if (getsockopt(m->fds[0], SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 ||
+	    getsockopt(m->fds[0], SOL_SOCKET, SO_TYPE, &type, &len) != 0 || domain != AF_UNIX ||
+	    type != SOCK_SEQPACKET) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "the terminal's descriptor is not a SOCK_SEQPACKET of AF_UNIX");
 	}
 	return 0;
 }
@@ -240,13 +265,14 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 	call->number += call->number == 0; /* after 2^32 commands */
 	r->live->last_call = call->number;
 	m->call = call->number;
+	bool counts = m->kind == WIRE_EXEC; /* live_send() takes the message */
 	int rc = live_send(r->live, m);
 	if (rc != 0) {
 		live_drop_call(r->live, call);
 		(void)fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
 		return NULL;
 	}
-	r->conn->daemon->counters.execs++;
+	r->conn->daemon->counters.execs += counts;
 	r->deferred = true;
 	return call;
 }
@@ -261,42 +287,103 @@ static int check_offer(const struct request *r, const char *tool, struct fault *
 	return err_fix(&f->e, "create the session with --tools %s", tool);
 }
 
-int method_exec(struct request *r, json_t **ret, struct fault *f) {
-	json_t *argv = NULL, *environment = NULL;
-	const char *streams = "capture", *cwd = NULL;
-	json_int_t timeout = 0;
-	struct wire_message m = {.kind = WIRE_EXEC};
+struct exec {
+	json_t *argv, *environment, *modes;
+	const char *streams, *cwd;
+	json_int_t timeout, rows, columns;
+	int detach;
+	bool passes, terminal;
+};
 
-	(void)ret;
-	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I}", "argv", &argv, "streams", &streams,
-			   "cwd", &cwd, "environment", &environment, "timeout_ms", &timeout) != 0 ||
-	    check_argv(argv, f) != 0 || check_offer(r, "exec", f) != 0) {
+static int check_streams(const struct request *r, struct exec *x, struct fault *f) {
+	x->passes = streq(x->streams, "pass");
+	x->terminal = streq(x->streams, "terminal");
+	if (!streq(x->streams, "capture") && !x->passes && !x->terminal) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS,
+				 "params: \"streams\" is \"capture\", \"pass\" or \"terminal\"");
+	}
+	if (x->terminal && r->conn->inside) {
+		return fault_set(f, FAULT_FORBIDDEN,
+				 "a process of the sandbox cannot request a terminal");
+	}
+	return x->detach && !x->terminal
+		       ? fault_set(f, MESSAGE_INVALID_PARAMS,
+				   "params: \"detach\" needs \"streams\": \"terminal\"")
+		       : 0;
+}
+
+static int read_exec(struct request *r, struct exec *x, struct fault *f) {
+	*x = (struct exec){.streams = "capture"};
+	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I, s?I, s?I, s?o, s?b}", "argv", &x->argv,
+			   "streams", &x->streams, "cwd", &x->cwd, "environment", &x->environment,
+			   "timeout_ms", &x->timeout, "rows", &x->rows, "columns", &x->columns,
+			   "modes", &x->modes, "detach", &x->detach) != 0 ||
+	    check_argv(x->argv, f) != 0 || check_streams(r, x, f) != 0 ||
+	    check_offer(r, "exec", f) != 0) {
 		return -1;
 	}
-	if (timeout < 0 || timeout > DURATION_MAX_MS) {
+	if (x->timeout < 0 || x->timeout > DURATION_MAX_MS) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: timeout_ms is out of range");
 	}
-	if (!streq(streams, "capture") && !streq(streams, "pass")) {
-		return fault_set(f, MESSAGE_INVALID_PARAMS,
-				 "params: \"streams\" is \"capture\" or \"pass\"");
-	}
-	if (environment != NULL &&
-	    (!json_is_object(environment) || check_environment(environment, f) != 0)) {
+	if (x->environment != NULL &&
+	    (!json_is_object(x->environment) || check_environment(x->environment, f) != 0)) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS,
 				 "params: \"environment\" has to map names to texts");
 	}
-	int rc = streq(streams, "pass") ? take_streams(r->conn, &m, f) : 0;
+	return 0;
+}
+
+/* Sends the request to the supervisor, unless its descriptors were refused (rc). */
+static int forward(struct request *r, struct wire_message *m, bool keeps, int rc, struct fault *f) {
 	if (rc == 0) {
-		m.text = json_dumps(r->params, JSON_COMPACT);
-		m.len = m.text == NULL ? 0 : strlen(m.text);
-		rc = m.text == NULL ? fault_set(f, FAULT_FAILED, "out of memory")
-		     : method_run_send(r, &m, f) == NULL ? -1
-							 : 0;
+		m->text = json_dumps(r->params, JSON_COMPACT);
+		m->len = m->text == NULL ? 0 : strlen(m->text);
+		if (m->text == NULL) {
+			rc = fault_set(f, FAULT_FAILED, "out of memory");
+		} else {
+			struct call *call = method_run_send(r, m, f);
+			rc = call == NULL ? -1 : 0;
+			if (call != NULL) {
+				call->keeps = keeps;
+			}
+		}
 	}
 	daemon_closes();
-	session_wire_done(&m);
+	session_wire_done(m);
 	daemon_closed();
 	return rc;
+}
+
+int method_exec(struct request *r, json_t **ret, struct fault *f) {
+	struct wire_message m = {.kind = WIRE_EXEC};
+	struct exec x;
+	int rc = 0;
+
+	(void)ret;
+	if (read_exec(r, &x, f) != 0) {
+		return -1;
+	}
+	if (x.passes) {
+		rc = take_streams(r->conn, &m, f);
+	} else if (x.terminal && !x.detach) {
+		rc = take_terminal(r->conn, &m, f);
+	}
+	return forward(r, &m, x.terminal, rc, f);
+}
+
+int method_attach(struct request *r, json_t **ret, struct fault *f) {
+	json_int_t command = 0, rows = 0, columns = 0;
+	struct wire_message m = {.kind = WIRE_ATTACH};
+
+	(void)ret;
+	if (request_unpack(r, f, "{s?I, s?I, s?I}", "command", &command, "rows", &rows, "columns",
+			   &columns) != 0) {
+		return -1;
+	}
+	if (command < 0 || command > UINT32_MAX) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"command\" is a number");
+	}
+	return forward(r, &m, true, take_terminal(r->conn, &m, f), f);
 }
 
 /* ---- tools ---- */

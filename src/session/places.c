@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/dirs.h"
+#include "base/remove_tree.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -135,13 +136,26 @@ int places_session_socket(const struct places *p, const char *id, char ret[PATH_
 	return snprintf(ret, PATH_MAX, "%s/%s.sock", p->sessions, id) < PATH_MAX ? 0 : -1;
 }
 
+/* The sandbox may have created any tree in it, whose removal could take long (H7): the next daemon
+ * removes that. */
+void places_remove_bridge(const struct places *p, const char *id) {
+	char path[PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof path, "%s/%s.d/bridge.sock", p->sessions, id);
+	(void)unlink(path);
+	*strrchr(path, '/') = '\0';
+	(void)rmdir(path);
+}
+
 void places_sweep(const struct places *p) {
 	auto_dir d = opendir(p->sessions);
 
 	for (const struct dirent *entry; d != NULL && (entry = readdir(d)) != NULL;) {
 		if (str_starts(entry->d_name, "sess_")) {
-			(void)unlinkat(dirfd(d), entry->d_name, 0); /* a socket that stays has no
-								     * listener */
+			/* A socket that stays has no listener; else the directory of a bridge. */
+			if (unlinkat(dirfd(d), entry->d_name, 0) != 0) {
+				(void)remove_tree(dirfd(d), entry->d_name);
+			}
 		}
 	}
 }

@@ -32,6 +32,9 @@ int places_take(struct places *p, struct err *e);
 /* The socket of a session, whose id is valid; -1 when the name is too long. */
 int places_session_socket(const struct places *p, const char *id, char ret[PATH_MAX]);
 
+/* Removes the directory of a bridge's socket, if there is one. */
+void places_remove_bridge(const struct places *p, const char *id);
+
 /* Removes the sockets of sessions of an earlier daemon. */
 void places_sweep(const struct places *p);
 

@@ -40,6 +40,7 @@ static const struct request_row rows[] = {
 	{"session.show", SCOPE_ADMIN | SCOPE_SESSION, ANY_STATE, method_show},
 	{"session.stop", SCOPE_ADMIN, ALIVE, method_stop},
 	{"session.exec", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_exec},
+	{"session.attach", SCOPE_ADMIN, IN(SESSION_RUNNING), method_attach},
 	{"file.read", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "read_file"},
 	{"file.write", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "write_file"},
 	{"file.edit", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "edit_file"},

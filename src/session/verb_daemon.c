@@ -21,10 +21,13 @@ int verb_no_words(const struct invocation *inv, struct corral_error *err) {
 int verb_daemon(struct invocation *inv, struct corral_error *err) {
 	struct err e = {0};
 
-	if (verb_no_words(inv, err) != 0 || check_caller(err) != 0) {
+	json_int_t idle = 0;
+
+	if (verb_no_words(inv, err) != 0 || check_caller(err) != 0 ||
+	    verb_duration(inv->idle_exit, "--idle-exit", &idle, err) != 0) {
 		return -1;
 	}
-	if (daemon_main(&e, err) == 0) {
+	if (daemon_main(idle, &e, err) == 0) {
 		return 0;
 	}
 	if (e.kind != ERR_NONE) {

@@ -18,9 +18,9 @@
 
 int verb_duration(const char *text, const char *option, json_int_t *ret, struct corral_error *err) {
 	static const struct {
-		char unit;
+		const char *unit;
 		json_int_t ms;
-	} units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
 	char *end = NULL;
 
 	if (text == NULL) {
@@ -30,7 +30,7 @@ int verb_duration(const char *text, const char *option, json_int_t *ret, struct 
 	errno = 0;
 	long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
 	for (size_t i = 0; n > 0 && errno == 0 && n <= 100000 && i < ARRAY_LEN(units); i++) {
-		if (end[0] == units[i].unit && end[1] == '\0') {
+		if (streq(end, units[i].unit)) {
 			*ret = n * units[i].ms;
 			return 0;
 		}
@@ -81,6 +81,8 @@ static int create_params(const struct invocation *inv, json_t **ret, struct corr
 	    json_object_set_new(params, "environment", environment_json()) != 0 ||
 	    json_object_set_new(params, "timeout_ms", json_integer(timeout)) != 0 ||
 	    json_object_set_new(params, "serial", json_boolean(inv->serial)) != 0 ||
+	    (inv->bridge != NULL &&
+	     json_object_set_new(params, "bridge", json_string(inv->bridge)) != 0) ||
 	    (inv->tools != NULL &&
 	     json_object_set_new(params, "tools", json_string(inv->tools)) != 0) ||
 	    (inv->session_name != NULL &&

@@ -3,7 +3,7 @@
  *
  * The daemon passes stdin, stdout and stderr to the supervisor of the session, which relays their
  * bytes: the command gets none of these descriptors.  If this process ends, the daemon kills the
- * command.
+ * command.  With a terminal (verb_session_terminal.c) it does not.
  *
  * Should:   exit with the status of the command, as `corral run` does.
  * Must not: read a token from an argument or a variable.
@@ -21,9 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With a token, or inside the session itself, its own socket is used. */
-static int connect_to(const struct invocation *inv, const char *session, struct client *c,
-		      bool *ret_own, struct corral_error *err) {
+int verb_connect(const struct invocation *inv, const char *session, struct client *c, bool *ret_own,
+		 struct corral_error *err) {
 	const char *inside = getenv("CORRAL_SESSION_SOCKET"), *id = getenv("CORRAL_SESSION_ID");
 	char token[TOKEN_TEXT_LENGTH + 1] = "", path[PATH_MAX];
 	struct places p;
@@ -64,8 +63,8 @@ static json_t *argv_json(const char *const *argv) {
 	return array;
 }
 
-static int exec_params(const struct invocation *inv, bool own, const char *const *argv,
-		       json_t **ret, struct corral_error *err) {
+int verb_exec_params(const struct invocation *inv, bool own, const char *const *argv, json_t **ret,
+		     struct corral_error *err) {
 	json_int_t timeout = 0;
 
 	if (verb_duration(inv->exec_time, "--timeout", &timeout, err) != 0) {
@@ -94,8 +93,8 @@ static int report_to(const struct result_place *place, const json_t *answer,
 		       : (int)json_integer_value(json_object_get(answer, "status"));
 }
 
-static int report(const struct invocation *inv, const struct result_place *place,
-		  const json_t *answer, struct corral_error *err) {
+int verb_exec_report(const struct invocation *inv, const struct result_place *place,
+		     const json_t *answer, struct corral_error *err) {
 	size_t i;
 	json_t *note;
 
@@ -131,19 +130,19 @@ static int run(const struct invocation *inv, const char *const *argv,
 	json_t *answer = NULL;
 	bool own = false;
 
-	if (connect_to(inv, inv->words[0], &c, &own, err) != 0) {
+	if (verb_connect(inv, inv->words[0], &c, &own, err) != 0) {
 		return -1;
 	}
 	c.cancel = place->cancel;
 	struct client_call call = {.method = "session.exec", .fds = streams};
 	call.nfds = inv->json ? 0 : ARRAY_LEN(streams);
-	int rc = exec_params(inv, own, argv, &call.params, err);
+	int rc = verb_exec_params(inv, own, argv, &call.params, err);
 	if (rc == 0) {
 		rc = client_call(&c, &call, &answer, err);
 	}
 	client_close(&c);
 	if (rc == 0) {
-		rc = report(inv, place, answer, err);
+		rc = verb_exec_report(inv, place, answer, err);
 	}
 	json_decref(answer);
 	return rc;
@@ -165,6 +164,9 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 	if (argv == NULL) {
 		return usage_error(err, "corral session exec SESSION -- COMMAND",
 				   "there is no command to run");
+	}
+	if (inv->detach || inv->terminal) {
+		return verb_exec_terminal(inv, argv, err);
 	}
 	struct result_place place;
 	if (result_place(inv, &place, err) != 0) {

@@ -55,6 +55,10 @@ KINDS = {"run", "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cm
          "trust"}
 
 
+def members(span):
+    return {a["key"]: a["value"] for a in span["attributes"]}
+
+
 def every_kind(box):
     """A log with real records of this host, and one line of each other kind; some have no id, some were edited."""
     box.run("--mode", "full-access", "--dangerously-allow-full-access", "true").exited(0)
@@ -389,6 +393,36 @@ def register(suite):
         written[1]["traceId"] = "abc"
         written[2]["time_unix_nano"] = "1"
         equal(len(otlp.faults(request)), 3, "control")
+
+    @test("audit export prints a span for each run, and one trace for the commands of a session")
+    def _(box):
+        every_kind(box)
+        for session in ("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "other"):
+            box.run("--set", f"env.labels=SESSION_ID={session}", "--", "/bin/sh", "-c", "sleep 0.05; exit 4")
+        request = json.loads(box.corral_("audit", "export", "--format", "otlp-traces").exited(0).out)
+        equal(otlp.faults(request, "ExportTraceServiceRequest"), [], "faults")
+        spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        check({"run", "unsandboxed_run"} >= {values["kind"]["stringValue"] for values in map(members, spans)}, "spans of other records")
+        lines = box.corral_("audit", "list", "--json", "--kind", "run").exited(0).out.splitlines()
+        runs = [json.loads(line) for line in lines[-3:]]
+        equal([members(span)["id"]["stringValue"] for span in spans[-3:]], [run["id"] for run in runs], "the last runs")
+        first, second, third = spans[-3:]
+        # The bits of the ULID.
+        equal(first["traceId"], "01563e3ab5d3d6764c61efb99302bd5b", "the id of the trace")
+        check(first["traceId"] == second["traceId"] != third["traceId"], "traces")
+        equal([first["name"], first["kind"], first["status"]], ["sh", 1, {"code": 2, "message": "exit"}], "a span")
+        took = int(first["endTimeUnixNano"]) - int(first["startTimeUnixNano"])
+        equal(took, runs[-3]["duration_ms"] * 1000000, "its duration")
+        check(took >= 50000000, "it is shorter than the command")
+        values = members(first)
+        equal([values["exit"], values["session"]], [{"intValue": "4"}, {"stringValue": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}], "attributes")
+        again = json.loads(box.corral_("audit", "export", "--format", "otlp-traces").exited(0).out)
+        equal(again, request, "a second export")
+        # The check itself finds what is wrong.
+        spans[0]["traceId"] = "0" * 32
+        spans[1]["endTimeUnixNano"] = "1"
+        spans[2]["kind"] = "INTERNAL"
+        equal(len(otlp.faults(request, "ExportTraceServiceRequest")), 3, "control")
 
     @test("audit export prints OCSF events with the attributes, types and constraints of their class, for each kind")
     def _(box):

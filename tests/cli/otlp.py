@@ -17,6 +17,13 @@ MESSAGES = {
                   "severityText": "string", "body": "AnyValue", "attributes": ["KeyValue"],
                   "droppedAttributesCount": "uint32", "flags": "uint32", "traceId": "trace", "spanId": "span",
                   "eventName": "string"},
+    "ExportTraceServiceRequest": {"resourceSpans": ["ResourceSpans"]},
+    "ResourceSpans": {"resource": "Resource", "scopeSpans": ["ScopeSpans"], "schemaUrl": "string"},
+    "ScopeSpans": {"scope": "InstrumentationScope", "spans": ["Span"], "schemaUrl": "string"},
+    "Span": {"traceId": "trace_set", "spanId": "span_set", "traceState": "string", "parentSpanId": "span", "flags": "uint32",
+             "name": "string", "kind": "span_kind", "startTimeUnixNano": "fixed64", "endTimeUnixNano": "fixed64",
+             "attributes": ["KeyValue"], "droppedAttributesCount": "uint32", "status": "Status"},
+    "Status": {"message": "string", "code": "status_code"},
     "KeyValue": {"key": "string", "value": "AnyValue"},
     "AnyValue": {"stringValue": "string", "boolValue": "bool", "intValue": "int64", "doubleValue": "double",
                  "arrayValue": "ArrayValue", "kvlistValue": "KeyValueList", "bytesValue": "bytes"},
@@ -44,6 +51,10 @@ SCALARS = {
     "bytes": is_text("[A-Za-z0-9+/]*={0,2}"),
     "trace": is_text("([0-9a-fA-F]{32})?"),
     "span": is_text("([0-9a-fA-F]{16})?"),
+    "trace_set": lambda v: is_text("[0-9a-fA-F]{32}")(v) and int(v, 16) != 0,
+    "span_set": lambda v: is_text("[0-9a-fA-F]{16}")(v) and int(v, 16) != 0,
+    "span_kind": is_number(0, 5),
+    "status_code": is_number(0, 2),
 }
 
 
@@ -63,5 +74,10 @@ def faults(value, kind="ExportLogsServiceRequest", where="request"):
             found.append(f"{where}.{key}: not in {kind}")
         else:
             found += faults(member, MESSAGES[kind][key], f"{where}.{key}")
+    if kind == "Span":
+        found += [f"{where}.{name}: missing" for name in ("traceId", "spanId", "name", "startTimeUnixNano", "endTimeUnixNano")
+                  if name not in value]
+        if not found and int(value["startTimeUnixNano"]) > int(value["endTimeUnixNano"]):
+            found.append(f"{where}: it ends before its start")
     keys = [item.get("key") for item in value.get("attributes", []) if isinstance(item, dict)]
     return found + ([f"{where}.attributes: a key twice"] if len(keys) != len(set(keys)) else [])

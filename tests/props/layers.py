@@ -84,7 +84,7 @@ KEYS = {
     "env.path_prepend": same, "seccomp.extra_deny": grown, "scan.args": among(*STRICTEST), "scan.output": among(*STRICTEST),
     "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
     "denials": among("all", "changes", "off"),
-    "ask.timeout": smaller, "providers": same,
+    "ask.timeout": smaller, "providers": same, "lock": among("workspace", "none"), "lock_wait": lambda old, new: True, "daemon.start": same, "daemon.idle": same,
     "audit.enabled": among(True, False), "audit.required": among(True, False),
 }
 
@@ -109,6 +109,7 @@ SAYS = {
     "scan.args": ['"off"', '"warn"', '"block"'], "scan.output": ['"off"', '"redact"', '"kill"'], "scan.files": ['"off"', '"block"'],
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
+    "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
     "providers": ['["anthropic"]', "[]"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
@@ -292,6 +293,7 @@ FLOORS = {
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
     "audit.enabled": ["true"], "audit.required": ["true", "false"], "ask.timeout": ["30"], "providers": ["[]"],
+    "lock": ['"workspace"'], "lock_wait": ["5"], "daemon.start": ['"on-demand"'], "daemon.idle": ["30"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,leaks")

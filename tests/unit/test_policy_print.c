@@ -81,6 +81,10 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_AUDIT_ENABLED] = {"false", false},
 	[KEY_AUDIT_REQUIRED] = {"true", false},
 	[KEY_ASK_TIMEOUT] = {"7", false},
+	[KEY_LOCK] = {"workspace", false},
+	[KEY_LOCK_WAIT] = {"7", false},
+	[KEY_DAEMON_START] = {"on-demand", false},
+	[KEY_DAEMON_IDLE] = {"7", false},
 };
 
 TEST(every_key_changes_the_hash) {

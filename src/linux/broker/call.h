@@ -152,6 +152,10 @@ void caller_text_number(struct text *t, uint64_t n);
 /* "/proc/self/fd/N" */
 struct text caller_fd_path(int fd);
 
+/* The name of the caller's controlling terminal in the sandbox; -ENXIO: it has none there. */
+int own_terminal_path(const struct call *c, struct text *ret);
+uint64_t own_terminal_number(const char *stat, size_t len);
+
 /* 0 when a process or thread descends from the guard, and is not the guard itself; -ESRCH when
  * it does not exist, -EPERM otherwise. */
 int signals_caller_owns(const struct call *c, pid_t pid);

@@ -175,6 +175,17 @@ static bool is_our_terminal(const struct call *c, const struct resolved *p) {
 	       syscall(SYS_getsid, c->tid) != syscall(SYS_getsid, 0);
 }
 
+static long open_own_terminal(const struct call *c, const struct opening *o) {
+	struct text path;
+	int r = own_terminal_path(c, &path);
+	int got = r != 0 ? -1 : open(path.s, reopen_flags(o) | O_CLOEXEC);
+
+	if (got < 0) {
+		return -ENXIO;
+	}
+	return call_give(c, got, (o->flags & O_CLOEXEC) != 0, false);
+}
+
 /* The copy that the plan shows instead of this file, or NULL. */
 static const struct mount *copy_of(const struct plan *plan, const struct resolved *p) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
@@ -208,7 +219,7 @@ static long open_found(const struct call *c, const struct resolved *p, const str
 		return r;
 	}
 	if (is_our_terminal(c, p)) {
-		return -ENXIO; /* K4 */
+		return open_own_terminal(c, o); /* K4 */
 	}
 	if ((o->flags & O_CREAT) != 0 && S_ISDIR(p->mode)) {
 		return -EISDIR;

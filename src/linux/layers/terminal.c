@@ -3,7 +3,7 @@
  *
  * Should:   leave the caller's session; on a terminal, open a pty in the sandbox's own
  *           devpts, make it the controlling terminal, and send its master to the
- *           supervisor.
+ *           supervisor; of a session, send the devpts.
  * Must not: run before mounts.c (the pty would be in the host's devpts and have no path in
  *           the sandbox).
  * Fails:    closed: in the caller's session the command could push input into its terminal
@@ -18,8 +18,11 @@
 #include <sys/prctl.h>
 #include <termios.h>
 
+/* In the sandbox's own devpts. */
+#define PTMX "/dev/pts/ptmx"
+
 static int open_pty(struct kit *k, struct err *e) {
-	const char *device = plan_lacks_namespaces(k->plan) ? "/dev/ptmx" : "/dev/pts/ptmx";
+	const char *device = plan_lacks_namespaces(k->plan) ? "/dev/ptmx" : PTMX;
 	auto_fd master = open(device, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int unlocked = 0;
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0) {
@@ -47,6 +50,18 @@ static int open_pty(struct kit *k, struct err *e) {
 	return 0;
 }
 
+/* The terminals of a session come later, one for a command: the supervisor opens them in the
+ * sandbox's devpts, by this path (run/session_pty.c). */
+static int send_device(const struct kit *k, struct err *e) {
+	auto_fd device = open(PTMX, O_PATH | O_CLOEXEC);
+	struct report r = {.kind = REPORT_PTY};
+
+	if (device < 0 || channel_send(k->channel_fd, &r, device) != 0) {
+		return err_sys(e, "terminal", "cannot send the sandbox's ptmx to the supervisor");
+	}
+	return 0;
+}
+
 static int terminal_enter(struct kit *k, struct err *e) {
 	if (setsid() < 0) {
 		return err_sys(e, "terminal", "cannot leave the caller's session");
@@ -55,6 +70,9 @@ static int terminal_enter(struct kit *k, struct err *e) {
 	 * ptrace or read it.  With namespaces layer idmap has done this already. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
 		return err_sys(e, "terminal", "cannot make the first process undumpable");
+	}
+	if (k->warm != NULL && !plan_lacks_namespaces(k->plan)) {
+		return send_device(k, e);
 	}
 	return k->want_pty ? open_pty(k, e) : 0;
 }

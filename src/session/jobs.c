@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of a session: each has a thread, which relays its streams (libcorral).
+ *
+ * Should:   report every command that was accepted, once.
+ * Must not: touch a terminal's relay after the job has closed its end.
+ * Fails:    closed: a command that cannot start is reported as an error. */
+#include "session/supervisor.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+
+/* libcorral needs less than 64 KiB of stack. */
+#define STACK_SIZE ((size_t)512 * 1024)
+
+/* ---- one command ---- */
+
+static void note(json_t *notes, const char *prefix, const char *text) {
+	struct buf line;
+
+	if (text[0] == '\0') {
+		return;
+	}
+	buf_init(&line);
+	buf_printf(&line, "%s%s", prefix, text);
+	if (!buf_failed(&line)) {
+		/* jansson ignores a NULL: text that is not UTF-8 */
+		(void)json_array_append_new(notes, json_string(line.data));
+	}
+	buf_done(&line);
+}
+
+/* The request that waits for the end of the command; 0: none, because its client has left it. */
+static uint32_t call_of(struct job *j) {
+	return j->terminal == NULL ? j->call : terminals_end(j);
+}
+
+/* The end of a command that no client waits for. */
+static void report_end(const struct job *j, const char *how) {
+	char text[512];
+
+	(void)snprintf(text, sizeof text, "command %u (%s): %s", j->call, j->terminal->name, how);
+	supervisor_send(j->owner->channel, WIRE_ACTIVITY, 0,
+			json_pack("{s:s, s:s}", "kind", "command", "text", text));
+}
+
+static void fail_job(struct job *j, const struct corral_error *err) {
+	uint32_t call = call_of(j);
+
+	if (call != 0) {
+		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, err);
+	} else {
+		report_end(j, err->message);
+	}
+}
+
+static void report_status(const struct job *j, const struct corral_result *result) {
+	char how[64];
+
+	(void)snprintf(how, sizeof how, "ended with status %d (%s)", corral_result_status(result),
+		       corral_result_reason(result));
+	report_end(j, how);
+}
+
+static void send_result(struct job *j, const struct corral_result *result) {
+	struct corral_error err = {0};
+	auto_free char *text = NULL;
+
+	if (corral_result_json(result, &text, &err) != 0) {
+		fail_job(j, &err);
+		return;
+	}
+	uint32_t call = call_of(j);
+	if (call == 0) {
+		report_status(j, result);
+		return;
+	}
+	json_t *notes = json_array();
+	note(notes, "ended by ", corral_result_ending(result));
+	note(notes, "hint: ", corral_result_hint(result));
+	supervisor_send(j->owner->channel, WIRE_RESULT, call,
+			json_pack("{s:i, s:s, s:o, s:o}", "status", corral_result_status(result),
+				  "reason", corral_result_reason(result), "notes", notes, "result",
+				  json_loads(text, JSON_ALLOW_NUL, NULL)));
+}
+
+/* A NULL-terminated array whose texts belong to the JSON. */
+static const char **texts_of(const json_t *array) {
+	const char **list = calloc(json_array_size(array) + 1, sizeof *list);
+
+	if (list != NULL) {
+		size_t i;
+		const json_t *text;
+		json_array_foreach(array, i, text) {
+			list[i] = json_string_value(text);
+		}
+	}
+	return list;
+}
+
+char **jobs_variables(json_t *object) {
+	char **list = calloc(json_object_size(object) + 1, sizeof *list);
+	const char *name;
+	json_t *value;
+	size_t n = 0;
+
+	if (list == NULL) {
+		return NULL;
+	}
+	json_object_foreach(object, name, value) {
+		if (asprintf(&list[n], "%s=%s", name, json_string_value(value)) >= 0) {
+			n++;
+		}
+	}
+	list[n] = NULL;
+	return list;
+}
+
+static void free_variables(char **list) {
+	for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+		free(list[i]);
+	}
+	free(list);
+}
+
+/* The modes of the client's terminal: four sets of flags, and the control characters. */
+static const struct termios *read_modes(const json_t *list, struct termios *ret) {
+	*ret = (struct termios){
+		.c_iflag = (tcflag_t)json_integer_value(json_array_get(list, 0)),
+		.c_oflag = (tcflag_t)json_integer_value(json_array_get(list, 1)),
+		.c_cflag = (tcflag_t)json_integer_value(json_array_get(list, 2)),
+		.c_lflag = (tcflag_t)json_integer_value(json_array_get(list, 3)),
+	};
+	for (size_t i = 0; i < NCCS; i++) {
+		ret->c_cc[i] = (cc_t)json_integer_value(json_array_get(list, i + 4));
+	}
+	return json_array_size(list) == NCCS + 4 ? ret : NULL;
+}
+
+static void run_job(struct job *j) {
+	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
+	struct corral_error err = {0};
+	struct corral_result *result = NULL;
+	auto_free const char **argv = texts_of(json_object_get(j->request, "argv"));
+	char **env = jobs_variables(json_object_get(j->request, "environment"));
+
+	if (j->fds[0] >= 0) {
+		how.in = j->fds[0];
+		how.out = j->fds[j->terminal == NULL ? 1 : 0];
+		how.err = j->terminal == NULL ? j->fds[2] : CORRAL_NULL;
+	}
+	struct termios modes;
+	if (j->terminal != NULL) {
+		how.terminal = 1;
+		how.rows = j->terminal->size.rows;
+		how.columns = j->terminal->size.columns;
+		how.modes = read_modes(json_object_get(j->request, "modes"), &modes);
+	}
+	how.env = (const char *const *)env;
+	how.directory = json_string_value(json_object_get(j->request, "cwd"));
+	how.timeout_ms = json_integer_value(json_object_get(j->request, "timeout_ms"));
+	how.key = j->call;
+	if (argv == NULL || env == NULL) {
+		err.kind = CORRAL_E_MEMORY;
+		(void)snprintf(err.message, sizeof err.message, "out of memory");
+		fail_job(j, &err);
+	} else if (corral_session_run(j->owner->session, argv, &how, &result, &err) != 0) {
+		fail_job(j, &err);
+	} else {
+		send_result(j, result);
+		corral_result_free(result);
+	}
+	free_variables(env);
+}
+
+static void send_progress(void *arg, json_t *value) {
+	const struct job *j = arg;
+
+	supervisor_send(j->owner->channel, WIRE_PROGRESS, j->call, value);
+}
+
+static void run_tool(struct job *j) {
+	struct session_tool_call call = {
+		.number = j->call, .request = j->request, .progress = send_progress, .arg = j};
+
+	supervisor_send(j->owner->channel, WIRE_RESULT, j->call,
+			session_tools_call(&j->owner->tools, &call));
+}
+
+static void refuse_job(struct job *j, const char *why) {
+	struct corral_error err = {.kind = CORRAL_E_SETUP};
+
+	(void)snprintf(err.layer, sizeof err.layer, "session");
+	(void)snprintf(err.message, sizeof err.message, "%s", why);
+	fail_job(j, &err);
+}
+
+static void job_free(struct job *j) {
+	for (int i = 0; i < WIRE_FDS; i++) {
+		drop_fd(&j->fds[i]);
+	}
+	json_decref(j->request);
+	free(j);
+}
+
+/* Removes a job that ran; returns the next one of a serial session, which runs in this thread. */
+static struct job *job_ended(struct job *j) {
+	struct supervisor *s = j->owner;
+	struct job *next = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct job **at = &s->jobs; *at != NULL; at = &(*at)->next) {
+		if (*at == j) {
+			*at = j->next;
+			break;
+		}
+	}
+	if (s->waiting != NULL) {
+		next = s->waiting;
+		s->waiting = next->next;
+		next->next = s->jobs;
+		s->jobs = next;
+	} else {
+		s->njobs--;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	job_free(j);
+	return next;
+}
+
+static void *job_thread(void *arg) {
+	for (struct job *j = arg; j != NULL;) {
+		if (!atomic_load(&j->cancelled)) { /* else its client went away before it began */
+			(j->tool ? run_tool : run_job)(j);
+		} else {
+			refuse_job(j, "the command was cancelled before it began");
+		}
+		j = job_ended(j);
+	}
+	return NULL;
+}
+
+static int start_thread(struct job *j) {
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	int rc = pthread_create(&thread, &attributes, job_thread, j);
+	(void)pthread_attr_destroy(&attributes);
+	return rc;
+}
+
+/* True when the job has to wait for another one. */
+static bool enqueue(struct supervisor *s, struct job *j) {
+	bool waits;
+
+	(void)pthread_mutex_lock(&s->lock);
+	waits = s->serial && s->njobs > 0;
+	if (waits) {
+		struct job **last = &s->waiting;
+		while (*last != NULL) {
+			last = &(*last)->next;
+		}
+		*last = j;
+	} else {
+		j->next = s->jobs;
+		s->jobs = j;
+		s->njobs++;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return waits;
+}
+
+void jobs_start(struct supervisor *s, struct wire_message *m) {
+	struct job *j = calloc(1, sizeof *j);
+
+	if (j == NULL) {
+		return; /* the daemon's client waits until the session ends */
+	}
+	*j = (struct job){.owner = s,
+			  .call = m->call,
+			  .request = json_loads(m->text, JSON_ALLOW_NUL, NULL),
+			  .tool = m->kind == WIRE_TOOL,
+			  .fds = {-1, -1, -1}};
+	bool terminal =
+		!j->tool && json_is_string(json_object_get(j->request, "streams")) &&
+		streq(json_string_value(json_object_get(j->request, "streams")), "terminal");
+	if (m->nfds == WIRE_FDS) {
+		memcpy(j->fds, m->fds, sizeof j->fds);
+		m->nfds = 0;
+	}
+	if (j->request == NULL) {
+		refuse_job(j, "the supervisor has too little memory");
+		job_free(j);
+		return;
+	}
+	if (terminal && terminals_add(s, j, m->nfds == 1 ? m->fds[0] : -1) != 0) {
+		m->nfds = 0;
+		job_free(j);
+		return;
+	}
+	m->nfds = terminal ? 0 : m->nfds;
+	if (!enqueue(s, j) && start_thread(j) != 0) {
+		refuse_job(j, "the supervisor cannot create a thread");
+		(void)job_ended(j); /* of a serial session none waits: this one was to run */
+	}
+}
+
+/* ---- cancel ---- */
+
+/* Takes commands that wait for their turn out of the list: they must not stay until the one before
+ * them ends.  With `lock`. */
+static struct job *take_waiting(struct supervisor *s, uint32_t call, bool all) {
+	struct job *taken = NULL;
+
+	for (struct job **at = &s->waiting; *at != NULL;) {
+		struct job *j = *at;
+		if (!all && j->call != call) {
+			at = &j->next;
+			continue;
+		}
+		*at = j->next;
+		j->next = taken;
+		taken = j;
+	}
+	return taken;
+}
+
+/* Kills one command, or all (call 0), and repeats it for commands that were cancelled before their
+ * thread had started them.  Returns whether one is left. */
+bool jobs_cancel(struct supervisor *s, uint32_t call, bool all) {
+	bool left = false;
+
+	(void)pthread_mutex_lock(&s->lock);
+	struct job *dropped = take_waiting(s, call, all);
+	for (struct job *j = s->jobs; j != NULL; j = j->next) {
+		if (all || j->call == call) {
+			atomic_store(&j->cancelled, true);
+		}
+		if (atomic_load(&j->cancelled)) {
+			(void)corral_session_kill(s->session, j->call); /* 0: not started yet */
+			left = true;
+		}
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	for (struct job *next; dropped != NULL; dropped = next) {
+		next = dropped->next;
+		refuse_job(dropped, "the command was cancelled before it began");
+		job_free(dropped);
+	}
+	return left;
+}
+
+size_t jobs_count(struct supervisor *s) {
+	(void)pthread_mutex_lock(&s->lock);
+	size_t n = s->njobs;
+	(void)pthread_mutex_unlock(&s->lock);
+	return n;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process of one session, in parts: its commands, their terminals, its main loop. */
+#ifndef CORRAL_SESSION_SUPERVISOR_H
+#define CORRAL_SESSION_SUPERVISOR_H
+
+#include "corral.h"
+
+#include "session/daemon.h"
+#include "session/supervisor_tool.h"
+#include "session/terminal_relay.h"
+#include "session/wire.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Commands with a terminal, of one session. */
+#define TERMINALS_MAX 32
+
+struct job {
+	struct supervisor *owner;
+	uint32_t call;
+	json_t *request;
+	bool tool;                       /* a call of a tool, not a command */
+	int fds[WIRE_FDS];               /* -1: captured */
+	struct terminal_relay *terminal; /* or NULL; the main thread's, but for its answer */
+	atomic_bool cancelled;
+	struct job *next;
+};
+
+struct supervisor {
+	int channel;
+	bool serial;
+	struct corral_session *session;
+	struct session_tools tools;
+	pthread_mutex_t lock;
+	struct job *jobs;    /* running; with `lock` */
+	struct job *waiting; /* of a serial session, the first one first; with `lock` */
+	size_t njobs;
+	bool cancels;                     /* a command that was cancelled may not be gone */
+	struct terminal_relay *terminals; /* of the main thread */
+	size_t nterminals;
+	atomic_bool ending;      /* no bridge is started again */
+	atomic_bool bridge_busy; /* its thread uses the session */
+};
+
+/* ---- supervisor_send.c ---- */
+
+/* Each waits until the daemon's socket has room; value is stolen. */
+void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *value);
+void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,
+			   const struct corral_error *err);
+void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind kind,
+			     const char *why);
+
+/* ---- jobs.c ---- */
+
+/* "NAME=value" for each member; the caller frees the texts and the array. */
+char **jobs_variables(json_t *object);
+
+/* Starts the command of a WIRE_EXEC message, or lets it wait for its turn. */
+void jobs_start(struct supervisor *s, struct wire_message *m);
+
+/* Kills one command, or all, and repeats it for commands that were cancelled before their thread
+ * had started them.  Returns whether one is left. */
+bool jobs_cancel(struct supervisor *s, uint32_t call, bool all);
+size_t jobs_count(struct supervisor *s);
+
+/* ---- bridge.c ---- */
+
+/* Of corral_session_kill(); jobs have smaller ones. */
+#define BRIDGE_KEY UINT64_MAX
+
+/* Creates the directory of the bridge's socket, beside that of the session. */
+int bridge_directory(const struct supervised *with, char ret[PATH_MAX]);
+int bridge_start(struct supervisor *s, const char *command);
+
+/* ---- terminals.c ---- */
+
+/* Gives a job its terminal: the relay, and the job's own end in j->fds.  -1: the job was refused.
+ */
+int terminals_add(struct supervisor *s, struct job *j, int client);
+
+/* Connects a client to a terminal, for a WIRE_ATTACH message. */
+void terminals_attach(struct supervisor *s, struct wire_message *m);
+
+/* Two slots for each terminal. */
+size_t terminals_poll(struct supervisor *s, struct pollfd *slots);
+void terminals_step(struct supervisor *s, const struct pollfd *slots);
+
+/* The call that waits for the end of the job's command; 0: none. */
+uint32_t terminals_end(struct job *j);
+
+#endif
