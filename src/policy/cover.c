@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "policy/host_rule.h"
 
-/* What a rule without a port allows. */
+/* The ports of a rule without a port. */
 static const int web_ports[] = {80, 443};
 
 static bool network_within(const struct network *n, const struct network *in) {

@@ -69,7 +69,7 @@ struct item {
 	bool tool; /* the directory of an installed tool, the one part of Corral's own directories
 		    * that a run can see */
 	const char *part_of; /* a granted request (P6): the tree of the policy that contains the
-			      * path, canonical; what is hidden or protected there is so here */
+			      * path, canonical; its masks and protections hold here */
 	struct origin origin;
 };
 

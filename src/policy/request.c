@@ -157,7 +157,7 @@ static int narrow_scalars(struct asking *q) {
 		mode->num = MODE_WORKSPACE_WRITE;
 		mode->origin = (struct origin){.kind = ORIGIN_SKILL, .name = q->by->name};
 	}
-	/* What could be written can still be read. */
+	/* Paths of fs.write can still be read. */
 	struct value *write = &q->p->values[KEY_FS_WRITE];
 	if (mode->num == MODE_READ_ONLY && write->count > 0) {
 		if (layer_list_add(q->by->a, &keys[KEY_FS_READ], &q->p->values[KEY_FS_READ], write,
