@@ -18,16 +18,26 @@ static inline void interrupt_timer_on_signal(int number) {
 	(void)number;
 }
 
-/* The handler, and a mask with which it runs; ret_before: the mask before, or NULL. */
-static inline void interrupt_timer_init(sigset_t *ret_before) {
+/* Sets the handler, once for a process. */
+static inline void interrupt_timer_handle(void) {
 	const struct sigaction action = {.sa_handler =
 						 interrupt_timer_on_signal}; /* no SA_RESTART */
+
+	(void)sigaction(SIGALRM, &action, NULL); /* fails only for a bad signal */
+}
+
+/* Sets a mask with which the handler runs; ret_before: the mask before, or NULL. */
+static inline void interrupt_timer_unblock(sigset_t *ret_before) {
 	sigset_t alarm;
 
-	(void)sigemptyset(&alarm); /* fails only for an invalid pointer, as the next two */
+	(void)sigemptyset(&alarm); /* fails only for an invalid pointer, as the next */
 	(void)sigaddset(&alarm, SIGALRM);
-	(void)sigaction(SIGALRM, &action, NULL);
 	signal_mask(SIG_UNBLOCK, &alarm, ret_before);
+}
+
+static inline void interrupt_timer_init(void) {
+	interrupt_timer_handle();
+	interrupt_timer_unblock(NULL);
 }
 
 static inline void interrupt_timer_set(long us) {

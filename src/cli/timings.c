@@ -18,7 +18,8 @@ static int64_t read_clock(clockid_t clock) {
 	return (int64_t)t.tv_sec * NS + t.tv_nsec;
 }
 
-/* execve(2) and the C library's start leave no stamp, but they do nothing but compute. */
+/* execve(2) and the C library's start leave no stamp, but they do nothing but compute.  The clock
+ * counts from the fork: a shell that computes between fork and execve makes this step longer. */
 void timings_begin(struct invocation *inv) {
 	inv->timings = true;
 	inv->timings_start_us = read_clock(CLOCK_PROCESS_CPUTIME_ID) / 1000;

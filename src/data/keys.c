@@ -132,8 +132,8 @@ const struct key keys[KEY_COUNT] = {
 		.name = "nested",
 		.type = TYPE_BOOL,
 		.narrow = NARROW_NEVER,
-		.help = "Let the command set up its own Landlock sandbox; names that do "
-			"not exist yet are then not protected.",
+		.help = "Let the command start a sandbox of its own inside: Landlock, and with "
+			"namespaces also mounts.",
 	},
 	[KEY_PROVIDERS] = {
 		.name = "providers",

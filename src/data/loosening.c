@@ -17,7 +17,7 @@ const struct loosening loosenings[] = {
 	 "a host that cannot protect files is accepted"},
 	{KEY_ALLOW_DEGRADED, 0, 0, false, "a run without this guarantee is accepted"},
 	{KEY_ACCEPT_NO_SANDBOX, 1, 1, false, "a run without a sandbox is accepted"},
-	{KEY_NESTED, 1, 1, false, "protected names that do not exist yet can be created"},
+	{KEY_NESTED, 1, 1, false, "the command can create namespaces and mount in them"},
 	{KEY_PROVIDERS, 0, 0, false, "the command gets the provider's key and reaches its hosts"},
 	{KEY_FS_VIEW, VIEW_HOST, VIEW_HOST, false, "most files of the host can be read"},
 	{KEY_NET_MODE, NET_RESTRICTED, NET_RESTRICTED, false,

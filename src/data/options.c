@@ -61,7 +61,7 @@ const struct option_row options[] = {
 	{"allow-degraded", 0, "NAME[,NAME]", KEY(KEY_ALLOW_DEGRADED), .commas = true, BOUNDARY, .help = "run although this host cannot give these guarantees"},
 	{"accept-no-sandbox", 0, NULL, KEY(KEY_ACCEPT_NO_SANDBOX), .fixed = "true", BOUNDARY, .help = "accept --level none: only limits are enforced"},
 	{"dangerously-allow-full-access", 0, NULL, KEY(KEY_ACCEPT_FULL_ACCESS), .fixed = ACCEPTED_NOW, BOUNDARY, .help = "accept --mode full-access: NOTHING is protected"},
-	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command use Landlock, as a nested Corral does"},
+	{"allow-nested", 0, NULL, KEY(KEY_NESTED), .fixed = "true", BOUNDARY, .help = "let the command start a sandbox of its own inside"},
 	{"allow-command", 0, "NAME", KEY(KEY_COMMANDS), BOUNDARY, .help = "list a command, for commands.default = deny"},
 	{"denials", 0, "WHICH", KEY(KEY_DENIALS), BOUNDARY, .help = "refusals that the result lists: changes (default), all, or off"},
 	{"policy", 0, "FILE", .id = OPTION_POLICY_FILE, BOUNDARY, .help = "a policy file; - for stdin, fd:N for a descriptor"},

@@ -78,8 +78,8 @@ enum syscall_trait {
 	TRAIT_EXEC = 16384,  /* only listed programs may be executed */
 	TRAIT_WATCH = 32768, /* the broker records reads of hidden files; it checks nothing */
 	TRAIT_WATCH_EXEC = 65536, /* likewise programs that may not be executed */
-	TRAIT_DOMAINS = 131072,   /* the command may enter Landlock domains; the broker keeps them */
-	TRAIT_INNER = 262144,     /* the command may create namespaces, and mount in them */
+	TRAIT_DOMAINS = 131072, /* the command may enter Landlock domains; the broker keeps them */
+	TRAIT_INNER = 262144,   /* the command may create namespaces, and mount in them */
 };
 
 /* Checks of arguments; several calls share one if the argument has the same position.  The

@@ -294,7 +294,7 @@ void gate_main(struct gate *g, const struct gate_setup *s) {
 	open_publishers(g, s);
 	open_scanner(g, s);
 	g->route_socket = local_address_open(); /* now: the filter allows no AF_NETLINK */
-	interrupt_timer_init(NULL);             /* client_socket.c starts it around calls */
+	interrupt_timer_init();                 /* client_socket.c starts it around calls */
 	if (gate_confine(s->landlock_abi) != 0) {
 		leave(FAILED); /* without a lock or stdio (G5) */
 	}

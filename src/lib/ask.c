@@ -271,8 +271,8 @@ int ask_check_plan(struct asking *a, struct err *e) {
 		return 0;
 	}
 	(void)err_set(e, ERR_SETUP, "ask",
-		      "--ask needs the broker (level standard or full, seccomp user notification, "
-		      "not --allow-nested), which this run does not have");
+		      "--ask needs the broker (level standard or full, seccomp user notification), "
+		      "which this run does not have");
 	return err_fix(e, "see corral status, or grant what the command needs beforehand: --read, "
 			  "--write");
 }

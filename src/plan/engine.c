@@ -77,6 +77,16 @@ static int not_reached(const struct host *h, enum level wanted, const char *sett
 		return err_fix(e, "start the outer sandbox with --allow-nested, or run the command "
 				  "without the inner `corral run`: the outer sandbox confines it");
 	}
+	if (plan_caller_variable(h, "CORRAL_LEVEL") != NULL) {
+		(void)err_set(
+			e, ERR_SETUP, WHERE,
+			"%s %s is required (%s), but inside a Corral sandbox a run reaches %s",
+			setting, plan_level_name(wanted),
+			policy_origin_text(from, origin, sizeof origin),
+			plan_level_name(highest(h)));
+		return err_fix(e, "use --level %s: the outer sandbox stays in force",
+			       plan_level_name(highest(h)));
+	}
 	err_set(e, ERR_SETUP, WHERE,
 		"%s %s is required (%s), but this host reaches %s: seccomp %s, Landlock ABI %d, %s",
 		setting, plan_level_name(wanted), policy_origin_text(from, origin, sizeof origin),

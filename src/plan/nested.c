@@ -8,6 +8,9 @@
  * that a mount protects in the run's namespace, and a bind mount gives a file another path; so the
  * broker serves every call that changes a file (linux/broker/view.c).
  *
+ * Not for root: the kernel maps user 0 only for a process with CAP_SETFCAP, which no process of the
+ * run has; and user 0 may write to files of procfs that Landlock alone protects.
+ *
  * Should:   allow namespaces only with the broker, and say what is not enforced twice.
  * Must not: change a plan without --allow-nested.
  * Fails:    closed: without a broker a nested sandbox has Landlock and seccomp alone. */
@@ -18,8 +21,8 @@
 void nested_choose(struct plan *plan, const struct policy *p, const struct host *h) {
 	plan->gate_abi = plan->landlock_abi;
 	plan->nested = policy_num(p, KEY_NESTED) != 0;
-	plan->inner = plan->nested && plan->engine == ENGINE_NAMESPACES && h->notify && h->sockets;
-	plan->whole_proc = plan->inner && !h->privileged;
+	plan->inner = plan->nested && plan->engine == ENGINE_NAMESPACES && h->notify &&
+		      h->sockets && !h->privileged;
 	if (plan->inner) {
 		plan->landlock_abi = 0;
 	}
@@ -50,8 +53,11 @@ int nested_check(struct builder *b, struct err *e) {
 			     "enforce the file rules, and Landlock does not enforce them a second "
 			     "time");
 	} else if (b->plan->nested && b->plan->engine >= ENGINE_LANDLOCK) {
-		plan_note(b, "a nested sandbox may use Landlock and seccomp; it cannot create "
-			     "namespaces");
+		plan_note(b, b->h->privileged
+				     ? "a nested sandbox may use Landlock and seccomp; for root it "
+				       "cannot create namespaces: run Corral as another user"
+				     : "a nested sandbox may use Landlock and seccomp; it cannot "
+				       "create namespaces");
 	}
 	return 0;
 }

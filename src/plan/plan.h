@@ -174,7 +174,6 @@ struct plan {
 	bool judges;         /* the broker checks rules about names at each system call */
 	bool nested;         /* a nested sandbox is allowed */
 	bool inner;          /* and may create namespaces: the broker checks changes in them */
-	bool whole_proc;     /* and mount a procfs of its own */
 	unsigned traits;     /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* the traits that protected or hidden paths within a writable tree
 			      * need */

@@ -161,7 +161,7 @@ static int open_signals(struct daemon *d, struct err *e) {
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)signal(SIGPIPE, SIG_IGN); /* fails only for a bad number */
-	interrupt_timer_init(NULL);
+	interrupt_timer_init();
 	signal_mask(SIG_BLOCK, &set, NULL);
 	d->signals = (struct watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				    .ready = signal_ready,

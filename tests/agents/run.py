@@ -27,6 +27,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 
 import harness  # noqa: E402  the path has to be set first
 import packages  # noqa: E402
+import sandboxes  # noqa: E402
 import standin  # noqa: E402
 from harness import Skip, check, contains, equal, wait_until  # noqa: E402
 
@@ -377,18 +378,20 @@ def register(suite, place):
         suite.test(f"codex with the hook, its directory is a symlink{' that CODEX_HOME names' if by_variable else ''}")(
             lambda box, by_variable=by_variable: linked(box, place, by_variable))
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
+    sandboxes.register(suite, place)
 
 
 def within_reach(suite, place, copies):
     """The packages where the account of the tests can read them."""
     for name in packages.AGENTS:
         packages.wrapper(place, name)  # the tests report what is missing
+    packages.install(f"{place}/srt", *sandboxes.SRT)
     os.chmod(copies, 0o755)
     seen = subprocess.run(["ls", place], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           **suite.user.popen_words())
     if seen.returncode == 0:
         return place
-    for name in ["node", *packages.AGENTS]:
+    for name in ["node", "srt", *packages.AGENTS]:
         if os.path.isdir(f"{place}/{name}"):
             shutil.copytree(f"{place}/{name}", f"{copies}/{name}", symlinks=True)
     return copies

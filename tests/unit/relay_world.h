@@ -163,7 +163,7 @@ static inline bool relay_begin(struct relay *w) {
 		return false;
 	}
 	w->broker = channel[0];
-	interrupt_timer_init(NULL); /* client_socket.c starts it around calls */
+	interrupt_timer_init(); /* client_socket.c starts it around calls */
 	relay_gate(w, channel[1], relay, relay_port);
 	return true;
 }

@@ -142,7 +142,7 @@ static void open_places(struct broker *b) {
 	}
 	b->view = b->root;
 	if (b->nests && b->proc >= 0) {
-		if (stat("/proc/self/ns/user", &st) != 0) {
+		if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/user", &st, 0) != 0) {
 			drop_fd(&b->proc);
 		} else {
 			b->userns = st.st_ino;

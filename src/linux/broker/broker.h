@@ -71,6 +71,14 @@ enum broker_family {
 /* Cache of directories that are known not to be in /proc. */
 #define BROKER_PLAIN 256
 
+/* Pidfds of threads whose sockets the broker took. */
+#define BROKER_PIDFDS 8
+
+struct kept_pidfd {
+	pid_t tid; /* 0: none */
+	int fd;
+};
+
 struct made {
 	uint64_t dev, ino;
 };
@@ -107,6 +115,7 @@ struct broker {
 	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */
 	struct cwd_text cwd;
+	struct kept_pidfd pidfds[BROKER_PIDFDS];
 	bool exists; /* the last open with O_CREAT found the file: the next may, too */
 	bool fast;   /* openat2(2) works; an outer seccomp filter may return ENOSYS */
 

@@ -199,14 +199,11 @@ int caller_fd(const struct call *c, int fd) {
 	return is_of_run(c) ? take_fd(&got) : -ESRCH;
 }
 
-/* A pidfd for the calling thread, or for its process where the kernel lacks PIDFD_THREAD:
- * threads share their descriptor table unless they called unshare(CLONE_FILES). */
+/* A pidfd for the process of the calling thread, where the kernel lacks PIDFD_THREAD: threads share
+ * their descriptor table unless they called unshare(CLONE_FILES). */
 static int caller_pidfd(const struct call *c) {
-	int fd = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD_);
+	int fd = (int)syscall(SYS_pidfd_open, c->tid, 0U);
 
-	if (fd < 0 && errno == EINVAL) {
-		fd = (int)syscall(SYS_pidfd_open, c->tid, 0U);
-	}
 	if (fd < 0 && (errno == EINVAL || errno == ENOENT)) {
 		long process = caller_status(c, c->tid, "Tgid:", 10);
 
@@ -219,7 +216,13 @@ static int caller_pidfd(const struct call *c) {
 }
 
 void caller_wait_limit(struct wait_limit *l) {
-	interrupt_timer_init(&l->before);
+	static bool handled; /* the disposition stays */
+
+	if (!handled) {
+		interrupt_timer_handle();
+		handled = true;
+	}
+	interrupt_timer_unblock(&l->before);
 	interrupt_timer_start();
 }
 
@@ -239,13 +242,45 @@ void caller_give_back(const int *fd) {
 	caller_wait_unlimited(&timer);
 }
 
-int caller_take_fd(const struct call *c, int fd) {
-	auto_fd process = caller_pidfd(c);
+/* Duplicates the descriptor by a kept pidfd: a program connects many sockets, often in one thread.
+ * A thread pidfd only: a tid may be reused by a thread of another process, while the process of
+ * the one before still runs.  A pidfd of a thread that has ended takes nothing. */
+static int take_again(const struct call *c, int fd) {
+	const struct kept_pidfd *kept = &c->b->pidfds[(unsigned)c->tid % BROKER_PIDFDS];
 
-	if (process < 0) {
-		return process;
+	return kept->tid == c->tid ? (int)syscall(SYS_pidfd_getfd, kept->fd, fd, 0U) : -1;
+}
+
+static void keep_pidfd(const struct call *c, int process) {
+	struct kept_pidfd *kept = &c->b->pidfds[(unsigned)c->tid % BROKER_PIDFDS];
+
+	if (kept->tid != 0) {
+		drop_fd(&kept->fd);
 	}
-	auto_taken got = (int)syscall(SYS_pidfd_getfd, process, fd, 0U);
+	*kept = (struct kept_pidfd){.tid = c->tid, .fd = process};
+}
+
+static int take_now(const struct call *c, int fd) {
+	int process = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD_);
+
+	if (process >= 0) {
+		keep_pidfd(c, process);
+		return take_again(c, fd);
+	}
+	auto_fd other = caller_pidfd(c);
+	if (other < 0) {
+		errno = -other;
+		return -1;
+	}
+	return (int)syscall(SYS_pidfd_getfd, other, fd, 0U);
+}
+
+int caller_take_fd(const struct call *c, int fd) {
+	auto_taken got = take_again(c, fd);
+
+	if (got < 0) {
+		got = take_now(c, fd);
+	}
 	if (got < 0) {
 		return errno == EBADF ? -EBADF : read_error(errno);
 	}

@@ -138,7 +138,8 @@ static void record_refusal(struct broker *b, const struct in6_addr *to, uint16_t
 	(void)ledger_add(b->refusals, &entry); /* a full ledger counts the lost entries */
 }
 
-long connect_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port) {
+long connect_forward(const struct call *c, int fd, int family, const struct in6_addr *to,
+		     uint16_t port) {
 	struct broker *b = c->b;
 	struct waiting call = {.id = c->id,
 			       .cookie = socket_cookie(fd),
@@ -148,9 +149,8 @@ long connect_forward(const struct call *c, int fd, const struct in6_addr *to, ui
 			       .fd = call_int(c, 0)};
 	struct wire w;
 	int flags = fcntl(fd, F_GETFL);
-	int family = socket_option(fd, SOL_SOCKET, SO_DOMAIN);
 
-	if (flags < 0 || family < 0) {
+	if (flags < 0) {
 		return -ECONNREFUSED;
 	}
 	if (!is_tcp_closed(fd)) {
@@ -189,8 +189,8 @@ long connect_serve(const struct call *c, int fd, const struct socket_address *a)
 	}
 	struct in6_addr to = socket_address_leads(a);
 	uint16_t port = ntohs(a->in4.sin_port);
-	long done =
-		connect_is_gated(c->b, &to, port) ? connect_forward(c, fd, &to, port) : -EISCONN;
+	long done = connect_is_gated(c->b, &to, port) ? connect_forward(c, fd, family, &to, port)
+						      : -EISCONN;
 	/* For a socket that is not closed the kernel returns EISCONN itself, or blocks until a
 	 * pending connect that the gate began completes (gate/relay/pending.c). */
 	return done == -EISCONN ? socket_connect(c, fd, a, -1) : done;

@@ -13,7 +13,8 @@
 bool connect_is_gated(const struct broker *b, const struct in6_addr *to, uint16_t port);
 
 /* Sends the caller's socket and address to the gate; connect_answered() answers the call. */
-long connect_forward(const struct call *c, int fd, const struct in6_addr *to, uint16_t port);
+long connect_forward(const struct call *c, int fd, int family, const struct in6_addr *to,
+		     uint16_t port);
 
 /* Serves connect(2) to an AF_INET or AF_INET6 address where the sandbox has namespaces. */
 long connect_serve(const struct call *c, int fd, const struct socket_address *a);

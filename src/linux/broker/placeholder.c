@@ -9,7 +9,7 @@
  * still empty.
  *
  * Should:   create nothing but empty regular files and directories, and remove them again.
- * Must not: create a name that fs.deny covers, or in a place where the run may not write.
+ * Must not: create a name that fs.deny covers, or one in a directory that is protected itself.
  * Fails:    closed: with more than PLACEHOLDERS_MAX the verdict stays a refusal.  A guard that is
  *           killed leaves the empty files behind. */
 #include "linux/broker/placeholder.h"
@@ -68,7 +68,8 @@ bool placeholder_is_allowed(const struct call *c, const struct resolved *p, int 
 		return false;
 	}
 	struct ruling ruling = rules_judge(rules, p->real);
-	return ruling.deny == NULL && ruling.protect != NULL && can_mount(c);
+	return ruling.deny == NULL && ruling.protect != NULL &&
+	       rules_judge(rules, p->dir).protect == NULL && can_mount(c);
 }
 
 bool placeholder_is(const struct resolved *p) {

@@ -92,9 +92,12 @@ static unsigned major_of(dev_t dev) {
 }
 
 /* Whether the file is on procfs.  That has no block device, so its files have major number 0.  In
- * the run's own mount namespace no mount comes or goes, so a device is looked at once. */
+ * the run's own mount namespace no mount comes or goes, except in a nested sandbox; so a device is
+ * looked at once. */
 static bool may_be_of_proc(struct broker *b, int fd, dev_t dev) {
-	if (major_of(dev) != 0 || (b->quick && dev == b->plain_dev)) {
+	bool fixed = b->quick && !b->plan->nested;
+
+	if (major_of(dev) != 0 || (fixed && dev == b->plain_dev)) {
 		return false;
 	}
 	if (resolved_in_proc(fd)) {
@@ -413,8 +416,8 @@ int resolve_absent(const struct call *c, int dirfd, const char *path, struct res
 	path = redirect_tmp(c, path, space);
 	place_reset(ret);
 	split_path(path, &h);
-	if (!is_plain_name(&h)) {
-		return -EAGAIN;
+	if (!is_plain_name(&h) || view_is_foreign(c->b)) {
+		return -EAGAIN; /* K9: resolve_name() settles a place in another view */
 	}
 	auto_fd own = -1;
 	int base = base_of(c, dirfd, path, &own);

@@ -64,8 +64,8 @@ int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct 
 int resolve_fast_file(const struct call *c, int dirfd, const char *path, bool follow,
 		      struct resolved *p);
 
-/* Like resolve_name(), for a name that does not exist in a directory outside of procfs; -EAGAIN in
- * all other cases. */
+/* Like resolve_name(), for a name that does not exist in a directory outside of procfs, if
+ * the caller's view is the guard's; -EAGAIN in all other cases. */
 int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret);
 
 /* Like resolve_name(), for open(2) with O_CREAT: a dangling symlink is followed to the missing

@@ -376,7 +376,7 @@ static long connect_inside(const struct call *c, int fd, const struct socket_add
 
 	if (connect_is_gated(c->b, &to, in.port)) {
 		long r = bind_source_to_loopback(fd, a->any.sa_family, &to);
-		return r == 0 ? connect_forward(c, fd, &to, in.port) : r;
+		return r == 0 ? connect_forward(c, fd, a->any.sa_family, &to, in.port) : r;
 	}
 	if (!socket_address_is_loopback(&to)) {
 		return -ENETUNREACH;

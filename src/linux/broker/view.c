@@ -43,12 +43,12 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
 #define MQUEUE_MAGIC 0x19800202      /* ipc/mqueue.c */
 #define ATTRIBUTE_MOUNT_ROOT 0x2000U /* STATX_ATTR_MOUNT_ROOT */
 #define PROC_ROOT_INODE 1
+#define READ_ONLY 1 /* ST_RDONLY, of struct statfs */
 
 static struct text proc_path(pid_t tid, const char *rest) {
 	struct text t = {.len = 0};
@@ -307,9 +307,9 @@ static bool is_mounted_here(const struct broker *b, dev_t dev) {
 /* ---- the same file in the guard's view ---- */
 
 static bool is_read_only(int fd) {
-	struct statvfs fs;
+	struct statfs fs;
 
-	return fstatvfs(fd, &fs) != 0 || (fs.f_flag & ST_RDONLY) != 0;
+	return syscall(SYS_fstatfs, fd, &fs) != 0 || (fs.f_flags & READ_ONLY) != 0;
 }
 
 /* The text leads to the same file here.  And no mount that is read-only here is writable there: the

@@ -8,7 +8,8 @@
  * symbols without addresses, of its own keys, and of file locks.  The broker refuses to open any of
  * them for writing (broker/view.c).
  *
- * Should:   be used for a caller that is not root, for whom the covered entries hold no more.
+ * Should:   be used for a caller that is not root, for whom the covered entries hold no more
+ *           (plan/nested.c).
  * Must not: be reachable by a path.
  * Fails:    closed. */
 #include "linux/layers/mount_proc.h"

@@ -372,7 +372,7 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	if (tree < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
 	}
-	if (g->kit->plan->whole_proc && mount_proc_whole(g->root) != 0) {
+	if (g->kit->plan->inner && mount_proc_whole(g->root) != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a second procfs");
 	}
 	return attach_new(g, m, tree, e);
@@ -429,20 +429,18 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 	return 0;
 }
 
-static int do_empty(struct ground *g, const struct mount *m, const char *mode, struct err *e) {
+/* A mask has mode 0111: searchable, for a more specific grant beneath it, but not listable. */
+static int do_empty(struct ground *g, const struct mount *m, struct err *e) {
+	const char *mode = m->kind == MOUNT_MASK_DIR ? "0111" : "0755";
 	const struct fs_option options[] = {{"mode", mode}, {"size", "64k"}};
+	/* First: some do not exist, and an unused file system costs a grace period of RCU. */
+	int to = target_for(g, m);
+	if (to < 0) {
+		return fail_unless_maybe(e, "cannot open the mount point", m);
+	}
 	int tree = new_tree(g->kit, "tmpfs", options, ARRAY_LEN(options),
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return attach_new(g, m, tree, e);
-}
-
-/* Mode 0111: searchable, for a more specific grant beneath it, but not listable. */
-static int do_mask_dir(struct ground *g, const struct mount *m, struct err *e) {
-	return do_empty(g, m, "0111", e);
-}
-
-static int do_cover(struct ground *g, const struct mount *m, struct err *e) {
-	return do_empty(g, m, "0755", e);
+	return tree >= 0 && attach(g, m, -1, tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
 /* seal() makes these read-only, after mount points were created beneath them. */
@@ -485,14 +483,14 @@ static int do_pin(struct ground *g, const struct mount *m, struct err *e) {
 }
 
 static int (*const makers[])(struct ground *g, const struct mount *m, struct err *e) = {
-	[MOUNT_DIR] = do_dir,           [MOUNT_LINK] = do_link,
-	[MOUNT_FILE] = do_file,         [MOUNT_BIND] = do_bind,
-	[MOUNT_PRIVATE] = do_private,   [MOUNT_PROC] = do_proc,
-	[MOUNT_DEVICE] = do_bind,       [MOUNT_PTS] = do_pts,
-	[MOUNT_QUEUES] = do_queues,     [MOUNT_MASK_FILE] = do_mask_file,
-	[MOUNT_MASK_DIR] = do_mask_dir, [MOUNT_TEXT] = do_text,
-	[MOUNT_PIN] = do_pin,           [MOUNT_COW] = do_cow,
-	[MOUNT_COVER] = do_cover,
+	[MOUNT_DIR] = do_dir,         [MOUNT_LINK] = do_link,
+	[MOUNT_FILE] = do_file,       [MOUNT_BIND] = do_bind,
+	[MOUNT_PRIVATE] = do_private, [MOUNT_PROC] = do_proc,
+	[MOUNT_DEVICE] = do_bind,     [MOUNT_PTS] = do_pts,
+	[MOUNT_QUEUES] = do_queues,   [MOUNT_MASK_FILE] = do_mask_file,
+	[MOUNT_MASK_DIR] = do_empty,  [MOUNT_TEXT] = do_text,
+	[MOUNT_PIN] = do_pin,         [MOUNT_COW] = do_cow,
+	[MOUNT_COVER] = do_empty,
 };
 
 /* ---- child: the root ---- */
