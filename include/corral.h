@@ -139,7 +139,16 @@ void corral_policy_passphrase(struct corral_policy *policy,
 
 int corral_policy_show(const struct corral_policy *policy, enum corral_format format, char **text,
 		       struct corral_error *err);
+/* Tools: programs that a run gets with the key env.tools, first in PATH and read-only.  Each run
+ * compares their content with the hash of the installation.  Inside a sandbox the first two
+ * fail. */
+int corral_tool_install(const char *name, const char *path, struct corral_error *err);
+int corral_tool_remove(const char *name, struct corral_error *err);
+int corral_tool_list(enum corral_format format, char **text, struct corral_error *err);
+
+/* The JSON Schema of a policy file, and of a skill.toml. */
 int corral_policy_schema(char **text, struct corral_error *err);
+int corral_skill_schema(char **text, struct corral_error *err);
 
 /* The resolved policy and the plan for this host; runs nothing.  argv may be NULL. */
 int corral_explain(const struct corral_policy *policy, const char *const *argv,

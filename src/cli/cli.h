@@ -87,7 +87,7 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
 	verb_session_create, verb_session_exec, verb_session_attach, verb_session_list,
 	verb_session_show, verb_session_stop, verb_session_activity, verb_session_token,
-	verb_session_revoke;
+	verb_session_revoke, verb_tool_install, verb_tool_list, verb_tool_rm;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -38,10 +38,12 @@ int verb_policy_show(struct invocation *inv, struct corral_error *err) {
 int verb_policy_schema(struct invocation *inv, struct corral_error *err) {
 	auto_free char *text = NULL;
 
-	if (no_words(inv, err) != 0 || corral_policy_schema(&text, err) != 0) {
+	bool skill = inv->nwords == 1 && streq(inv->words[0], "skill");
+	if (!skill && no_words(inv, err) != 0) {
 		return -1;
 	}
-	return print_text(text, err);
+	int rc = skill ? corral_skill_schema(&text, err) : corral_policy_schema(&text, err);
+	return rc != 0 ? -1 : print_text(text, err);
 }
 
 /* Prints the verdict on one file.  An invalid file is a verdict, not a failure of the check:

@@ -137,6 +137,7 @@ void judge_refuse_unlisted(struct judge *j, const struct call *c) {
 	const struct value *deny = &j->q->policy->values[KEY_COMMANDS_DEFAULT];
 	const char *name = c->words[0].text;
 	bool floor = command_rule_lists(j->q->policy, name, strlen(name));
+	bool asked = deny->origin.kind == ORIGIN_AGENT || deny->origin.kind == ORIGIN_SKILL;
 	struct command_verdict *v = decide(j, JUDGED_REFUSED, c);
 	char shown[80];
 
@@ -153,10 +154,11 @@ void judge_refuse_unlisted(struct judge *j, const struct call *c) {
 		       v->origin);
 	(void)snprintf(
 		v->remedy, sizeof v->remedy,
-		floor ? "have the administrator list it in /etc/corral/policy.toml"
-		      : "--allow-command %s, or a table [commands.%s] in a policy file of yours",
+		floor   ? "have the administrator list it in /etc/corral/policy.toml"
+		: asked ? "add %s to the commands that the skill or the table [agent.ID] requests"
+			: "--allow-command %s, or a table [commands.%s] in a policy file of yours",
 		shown, shown);
-	if (!floor) {
+	if (!floor && !asked) {
 		grant(v, name, "%s", keys[KEY_COMMANDS].name);
 	}
 }

@@ -145,6 +145,13 @@ const struct key keys[KEY_COUNT] = {
 		.help = "Model providers and agents that the command works with: their "
 			"hosts, keys and settings.",
 	},
+	[KEY_SKILL] = {
+		.name = "skill",
+		.type = TYPE_PATH,
+		.narrow = NARROW_NEVER,
+		.help = "A skill.toml, or its directory: the command gets of the policy only what "
+			"the skill requests.",
+	},
 	[KEY_UID] = {
 		.name = "uid",
 		.type = TYPE_COUNT,
@@ -334,6 +341,13 @@ const struct key keys[KEY_COUNT] = {
 		.later = patterns_later,
 		.help = "Directories before all others of PATH, which the command cannot "
 			"write.",
+	},
+	[KEY_ENV_TOOLS] = {
+		.name = "env.tools",
+		.type = TYPE_NAMES,
+		.narrow = NARROW_NEVER,
+		.help = "Installed tools (corral tool install) that come before all of PATH; their "
+			"hashes are checked.",
 	},
 	[KEY_ENV_PREFIX] = {
 		.name = "env.prefix",

@@ -53,6 +53,8 @@ const struct option_row options[] = {
 	{"uid", 0, "N", KEY(KEY_UID), BOUNDARY, .help = "the user id inside (default: yours)"},
 	{"gid", 0, "N", KEY(KEY_GID), BOUNDARY, .help = "the group id inside (default: yours)"},
 	{"profile", 0, "NAME", KEY(KEY_PROFILE), BOUNDARY, .help = "start from a profile:"},
+	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), BOUNDARY, .help = "the agent: its table [agent.ID] narrows the policy; its secrets"},
+	{"skill", 0, "PATH", KEY(KEY_SKILL), BOUNDARY, .help = "give the command only what this skill.toml, or its DIR, requests"},
 	{"level", 0, "LEVEL", KEY(KEY_LEVEL), BOUNDARY, .help = "the level of enforcement to use (default: auto, the highest)"},
 	{"min-level", 0, "LEVEL", KEY(KEY_MIN_LEVEL), BOUNDARY, .help = "refuse to run below this level"},
 	{"require", 0, "NAME[,NAME]", KEY(KEY_REQUIRE), .commas = true, BOUNDARY, .help = "refuse to run unless these guarantees are enforced"},
@@ -79,10 +81,10 @@ const struct option_row options[] = {
 
 	{"pass-env", 0, "NAME", KEY(KEY_ENV_PASS), ENVIRONMENT, .help = "pass one of your variables to the command"},
 	{"env", 0, "NAME=VALUE", KEY(KEY_ENV_SET), ENVIRONMENT, .help = "set a variable for the command"},
+	{"tool", 0, "NAME", KEY(KEY_ENV_TOOLS), ENVIRONMENT, .help = "put an installed tool before all of PATH, after its hash is checked"},
 	{"allow-dangerous-env", 0, "NAME", KEY(KEY_ENV_ALLOW_DANGEROUS), ENVIRONMENT, .help = "permit a variable that changes how code is loaded"},
 
 	{"secret", 0, "NAME[=VAR]", KEY(KEY_ENV_SECRETS), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command a secret of the vault, as a variable"},
-	{"agent", 0, "ID", KEY(KEY_ENV_AGENT), .group = GROUP_SECRETS, .verbs = WITH_SECRETS, .help = "give the command the secrets of this agent"},
 	{"provider", 0, "NAME[,NAME]", KEY(KEY_PROVIDERS), .commas = true, SECRETS, .help = "work with a model provider or agent: its hosts, key, settings"},
 	{"scan-args", 0, "ACTION", KEY(KEY_SCAN_ARGS), SECRETS, .help = "a secret in the arguments or in --env: off, warn, block"},
 	{"scan-net", 0, "ACTION", KEY(KEY_SCAN_NET), SECRETS, .help = "a secret in a plain HTTP request: off, warn, block, kill"},

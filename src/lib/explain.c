@@ -36,7 +36,7 @@ int corral_policy_show(const struct corral_policy *policy, enum corral_format fo
 	return rc == 0 ? 0 : lib_fail(&e, err);
 }
 
-int corral_policy_schema(char **text, struct corral_error *err) {
+static int give_schema(void (*print)(struct buf *), char **text, struct corral_error *err) {
 	struct err e = {0};
 	struct buf out;
 
@@ -44,8 +44,16 @@ int corral_policy_schema(char **text, struct corral_error *err) {
 		return -1;
 	}
 	buf_init(&out);
-	policy_schema(&out);
+	print(&out);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
+}
+
+int corral_policy_schema(char **text, struct corral_error *err) {
+	return give_schema(policy_schema, text, err);
+}
+
+int corral_skill_schema(char **text, struct corral_error *err) {
+	return give_schema(policy_skill_schema, text, err);
 }
 
 /* As a JSON array, so that the arguments stay distinct. */
@@ -65,6 +73,8 @@ static void explain_json(const struct prepared *p, const char *const *argv, stru
 	}
 	buf_puts(out, "\"policy\":");
 	policy_print(&p->policy, true, out);
+	buf_puts(out, ",\"requests\":");
+	policy_print_requests(&p->policy, true, out);
 	buf_puts(out, ",\"plan\":");
 	plan_explain(&p->plan, &p->policy, true, out);
 	buf_puts(out, "}");
@@ -77,6 +87,7 @@ static void explain_text(const struct prepared *p, const char *const *argv, stru
 		buf_puts(out, "\n\n");
 	}
 	plan_explain(&p->plan, &p->policy, false, out);
+	policy_print_requests(&p->policy, false, out);
 	buf_puts(out, "\npolicy\n");
 	policy_print(&p->policy, false, out);
 }

@@ -6,7 +6,7 @@
  *           environment has effect at once.
  * Must not: start a command; use a fact of this host in a plan for a snapshot.
  * Fails:    closed, with the error of the function that failed. */
-#include "lib/internal.h"
+#include "lib/tools.h"
 
 #include "base/auto.h"
 #include "base/errno_name.h"
@@ -92,6 +92,9 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		.workspace = chosen_workspace(host), /* the resolved value is a copy */
 		.system_file = purpose->recorded ? NULL : SYSTEM_FILE,
 		.trust_file = purpose->recorded ? NULL : prepare_trust_file(a, host),
+		.tools_dir = purpose->recorded || host->state_dir == NULL
+				     ? NULL
+				     : path_join(a, host->state_dir, TOOLS_NAME),
 		.extra_file = policy->file,
 		.no_config = policy->no_config || purpose->recorded,
 		.tool_call = !policy->person,
@@ -163,7 +166,7 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 	timings_stamp(p->timings, STEP_PROBE);
 	/* A person sees it only in the audit log, which computes it. */
 	struct purpose purpose = {.skip_hash = to_run && (policy->person || p->hash_later)};
-	int rc = resolve_for(policy, &purpose, p, e);
+	int rc = resolve_for(policy, &purpose, p, e) != 0 ? -1 : tools_check(p, e);
 	timings_stamp(p->timings, STEP_POLICY);
 	return rc;
 }

@@ -145,6 +145,38 @@ static int copy_values(struct prepared *p, const struct selected *list, size_t n
 	return 0;
 }
 
+static bool is_wanted(const struct select_run *run, const char *name) {
+	for (size_t i = 0; i < run->nwanted; i++) {
+		if (streq(run->wanted[i].name, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_requested(const struct policy *policy, const char *name) {
+	for (size_t i = 0; i < policy->nagent_secrets; i++) {
+		if (streq(policy->agent_secrets[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A skill gets of the agent's secrets those that it requests. */
+static size_t keep_requested(const struct policy *policy, const struct select_run *run,
+			     struct selected *list, size_t n) {
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = list[i].secret->name;
+		if (!policy->agent_secrets_bound || is_wanted(run, name) ||
+		    is_requested(policy, name)) {
+			list[kept++] = list[i];
+		}
+	}
+	return kept;
+}
+
 static int select_from(struct prepared *p, const struct vault *v, const struct select_run *wanted,
 		       struct err *e) {
 	struct select_run run = *wanted;
@@ -159,7 +191,11 @@ static int select_from(struct prepared *p, const struct vault *v, const struct s
 	run.host = host.nodename;
 	auto_free struct selected *list = NULL;
 	size_t n = 0;
-	if (vault_select(v, &run, &list, &n, e) != 0 || name_secrets(p, list, n, e) != 0) {
+	if (vault_select(v, &run, &list, &n, e) != 0) {
+		return -1;
+	}
+	n = keep_requested(&p->policy, &run, list, n);
+	if (name_secrets(p, list, n, e) != 0) {
 		return -1;
 	}
 	return n == 0 || p->secrets_use == SECRETS_NAMED ? 0 : copy_values(p, list, n, e);

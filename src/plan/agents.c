@@ -23,15 +23,16 @@ static bool ends_with_dir(const char *path, const char *dir) {
 /* The agent's directory, where the request makes it writable; NULL.  A workspace is compared by
  * its path only: a plain run needs no look-up. */
 static const char *directory_of(struct builder *b, const struct mount_request *w, const char *dir) {
-	if (ends_with_dir(w->m.source, dir)) {
-		return w->m.source;
+	const char *source = w->root != NULL ? w->root : w->m.source;
+	if (ends_with_dir(source, dir)) {
+		return source;
 	}
 	const char *path = b->h->home == NULL ? NULL : plan_keep_join(b, b->h->home, dir);
-	if (path == NULL || (w->rank == RANK_WORKSPACE && !path_within(path, w->m.source))) {
+	if (path == NULL || (w->rank == RANK_WORKSPACE && !path_within(path, source))) {
 		return NULL;
 	}
 	const char *full = host_fs_resolve(b, path);
-	return full != NULL && path_within(full, w->m.source) ? full : NULL;
+	return full != NULL && path_within(full, source) ? full : NULL;
 }
 
 /* A directory, and the names in it that are protected. */
@@ -87,7 +88,8 @@ void agents_keep(struct builder *b, struct rule r) {
 static void warn_about(struct builder *b, const struct mount_request *w, const struct agent *a,
 		       void *arg) {
 	/* A pattern is checked as if it were a name. */
-	const char *path = plan_keep_join(b, compose_inside(b, w, a->dir), a->rows->name);
+	const char *dir = w->root != NULL ? a->dir : compose_inside(b, w, a->dir);
+	const char *path = plan_keep_join(b, dir, a->rows->name);
 	bool kept = rules_judge(&b->plan->rules, path).protect != NULL;
 	const char *names = a->rows->name;
 	(void)arg;

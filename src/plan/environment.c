@@ -176,14 +176,17 @@ static int check_prepended(struct builder *b, const struct item *it, struct err 
 static int prepend_path(struct builder *b, const char **path, struct err *e) {
 	const struct value *v = &b->p->values[KEY_ENV_PATH_PREPEND];
 	for (size_t i = v->count; i-- > 0;) {
-		const struct item *it = &v->items[i];
-		if (it->optional && host_fs_resolve(b, it->str) == NULL) {
+		struct item it = v->items[i];
+		if (it.optional && host_fs_resolve(b, it.str) == NULL) {
 			continue;
 		}
-		if (check_prepended(b, it, e) != 0) {
+		if (it.tool && !b->no_namespaces) {
+			it.str = it.at; /* where view.c shows it */
+		}
+		if (check_prepended(b, &it, e) != 0) {
 			return -1;
 		}
-		*path = plan_keep_printf(b, "%s:%s", it->str, *path);
+		*path = plan_keep_printf(b, "%s:%s", it.str, *path);
 	}
 	return 0;
 }

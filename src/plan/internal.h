@@ -45,6 +45,7 @@ struct mount_request {
 	bool alias; /* the target is the path as written, which contains a symlink of the host */
 	bool mapped; /* a grant at another path than its own (mapped.c) */
 	bool dropped;
+	const char *root; /* of a granted request: the tree that contains it (P6); NULL */
 };
 
 /* A file of the host that must not be seen, or not be changed. */
@@ -158,6 +159,8 @@ struct show {
 	enum rank rank;
 	struct origin origin;
 	const char *note;
+	const char *root; /* as in struct mount_request */
+	bool tool;        /* an installed tool, in a directory of Corral's own */
 };
 void mount_request_show(struct builder *b, const struct show *s);
 

@@ -395,10 +395,19 @@ static void protect_existing_names(struct builder *b) {
  * re-opens its part (DN17), but not in Corral's own directories or where the floor denies (P4). */
 static bool takes_away(const struct hide *h, const struct mount_request *w) {
 	bool has_source = mount_request_is_tree(w) || w->m.kind == MOUNT_DEVICE;
-	if (!has_source || w->rank >= h->rank || !path_within(w->m.source, h->path)) {
+	if (!has_source || !path_within(w->m.source, h->path)) {
 		return false;
 	}
 	bool whole = streq(w->m.source, h->path);
+	/* Beneath the tree that the policy grants, a mask would hide the path: it is not re-opened
+	 * by the part (P6). */
+	if (w->root != NULL && h->rank != RANK_PROTECT && h->rank != RANK_CLEAN &&
+	    path_within(h->path, w->root) && !streq(h->path, w->root)) {
+		return true;
+	}
+	if (w->rank >= h->rank) {
+		return false;
+	}
 	switch (h->rank) {
 	case RANK_SENSITIVE:
 		return whole;

@@ -36,10 +36,12 @@ void mount_request_show(struct builder *b, const struct show *s) {
 		.origin = s->origin,
 		.note = s->note,
 	};
-	mount_request_add(b, m, s->rank);
+	mount_request_add(b, m, s->rank)->root = s->root;
 	if (!streq(s->path, s->canonical)) {
 		m.target = s->path;
-		mount_request_add(b, m, s->rank)->alias = true;
+		struct mount_request *w = mount_request_add(b, m, s->rank);
+		w->alias = true;
+		w->root = s->root;
 	}
 }
 

@@ -47,7 +47,7 @@ static const enum key_id mapped_ids[] = {KEY_UID, KEY_GID};
 static bool has_mapped_grant(const struct builder *b) {
 	const struct value *read = &b->p->values[KEY_FS_READ];
 	for (size_t i = 0; i < read->count; i++) {
-		if (read->items[i].at != NULL) {
+		if (read->items[i].at != NULL && !read->items[i].tool) {
 			return true;
 		}
 	}

@@ -325,7 +325,7 @@ static int check_grant(struct builder *b, const struct show *s, struct err *e) {
 	if (why == NULL) {
 		why = plan_reserved_reason(s->canonical);
 	}
-	if (why == NULL && plan_own_dir(b, s->canonical) != NULL) {
+	if (why == NULL && !s->tool && plan_own_dir(b, s->canonical) != NULL) {
 		why = "it belongs to Corral itself";
 	}
 	if (why == NULL) {
@@ -364,11 +364,18 @@ static int grant(struct builder *b, const struct item *it, bool write, struct er
 		.rank = write ? RANK_WRITE : RANK_READ,
 		.origin = it->origin,
 		.note = key,
+		.root = it->part_of,
+		.tool = it->tool && !write,
 	};
 	if (check_grant(b, &s, e) != 0) {
 		return -1;
 	}
-	if (it->at != NULL) {
+	if (it->part_of != NULL && !path_within(full, it->part_of)) {
+		return cannot_grant(key, it->str, &it->origin,
+				    "it was replaced by a symlink out of the granted tree", e);
+	}
+	/* Without namespaces a tool is at its own path, where the command can rename nothing. */
+	if (it->at != NULL && !(it->tool && b->no_namespaces)) {
 		const char *why = mapped_show(b, &s, it->at);
 		return why == NULL ? 0 : cannot_grant(key, it->at, &it->origin, why, e);
 	}

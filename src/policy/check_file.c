@@ -12,6 +12,7 @@
 #include "data/environment.h"
 #include "data/loosening.h"
 #include "data/profiles.h"
+#include "policy/agent.h"
 #include "policy/foreign.h"
 
 #include <errno.h>
@@ -71,9 +72,19 @@ int policy_check_text(struct arena *a, const struct standing_file *file, struct 
 			   &layer, e);
 }
 
+static bool is_skill(const char *path) {
+	const char *slash = strrchr(path, '/');
+	return streq(slash == NULL ? path : slash + 1, SKILL_NAME);
+}
+
+static int read_skill(struct arena *a, const char *path, struct err *e) {
+	struct skill skill;
+	return skill_read(a, path, "/", &skill, e);
+}
+
 int policy_check_file(struct arena *a, const char *path, struct err *e) {
 	struct policy layer = {0};
-	return read_alone(a, path, &layer, e);
+	return is_skill(path) ? read_skill(a, path, e) : read_alone(a, path, &layer, e);
 }
 
 static bool is_secret(const struct item *it) {
@@ -106,6 +117,9 @@ static void review_list(const struct loosening *row, const struct value *v, stru
 
 int policy_review(struct arena *a, const char *path, struct buf *out, struct err *e) {
 	struct policy layer = {0};
+	if (is_skill(path)) {
+		return read_skill(a, path, e); /* it widens nothing */
+	}
 	if (read_alone(a, path, &layer, e) != 0) {
 		return -1;
 	}

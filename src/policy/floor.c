@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "policy/host_rule.h"
+#include "policy/cover.h"
 #include "policy/endpoint.h"
 
 #include <limits.h>
@@ -78,44 +78,6 @@ static bool is_path(const struct key *k) {
 	return k->type == TYPE_PATHS || k->type == TYPE_SOCKETS;
 }
 
-static bool network_within(const struct network *n, const struct network *in) {
-	return n->bits >= in->bits && ip_network_holds(in, &n->ip);
-}
-
-static bool ends_beneath(const char *name, const char *domain) {
-	size_t n = strlen(name), d = strlen(domain);
-	return n > d + 1 && name[n - d - 1] == '.' && streq(name + n - d, domain);
-}
-
-static bool host_within(const char *text, const char *bound) {
-	struct host_rule r, in;
-	struct host_fault fault;
-	if (!host_rule_read(text, &r, &fault) || !host_rule_read(bound, &in, &fault) ||
-	    (in.port != HOST_PORT_ANY && r.port != in.port)) {
-		return false;
-	}
-	if (r.kind == HOST_RULE_NETWORK || in.kind == HOST_RULE_NETWORK) {
-		return r.kind == in.kind && network_within(&r.network, &in.network);
-	}
-	return (r.kind == in.kind && streq(r.name, in.name)) ||
-	       (in.kind == HOST_RULE_BENEATH && ends_beneath(r.name, in.name));
-}
-
-static bool item_within(const struct key *k, const struct item *it, const struct item *bound) {
-	struct network n, in;
-	if (it->kind != bound->kind) {
-		return false;
-	}
-	if (it->kind == ITEM_SET || (k->type != TYPE_HOSTS && k->type != TYPE_NETWORKS)) {
-		return streq(it->str, bound->str);
-	}
-	if (k->type == TYPE_HOSTS) {
-		return host_within(it->str, bound->str);
-	}
-	return ip_network_parse(it->str, strlen(it->str), &n) &&
-	       ip_network_parse(bound->str, strlen(bound->str), &in) && network_within(&n, &in);
-}
-
 /* ---- lists that grant ---- */
 
 /* Paths of the floor, resolved once. */
@@ -166,7 +128,7 @@ static int floor_list(struct arena *a, const struct key *k, const struct value *
 	for (size_t i = 0; i < v->count; i++) {
 		bool within = is_path(k) && bounds_find(&b, v->items[i].str) != NULL;
 		for (size_t n = 0; !is_path(k) && !within && n < floor->count; n++) {
-			within = item_within(k, &v->items[i], &floor->items[n]);
+			within = cover_item(k, &v->items[i], &floor->items[n]);
 		}
 		if (!within) {
 			return refuse_item(k, &v->items[i], floor, e);

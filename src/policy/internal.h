@@ -94,6 +94,9 @@ const char *value_shown(const char *s, char *out, size_t cap);
 /* layers.c: a document or a setting becomes a layer, layers become the policy. */
 int layer_from_doc(const struct where *w, const struct doc *root, struct policy *layer,
 		   struct policy *floor, struct err *e);
+/* The keys of one table, such as [agent.ID]. */
+int layer_from_table(const struct where *w, const struct doc *table, struct policy *layer,
+		     struct err *e);
 int layer_from_setting(const struct where *w, const struct setting *s, struct policy *layer,
 		       struct err *e);
 int layer_merge(struct arena *a, struct policy *p, const struct policy *layer, struct err *e);
@@ -101,6 +104,9 @@ int layer_narrows(const struct policy *p, const struct policy *layer, struct err
 int layer_list_add(struct arena *a, const struct key *k, struct value *to, const struct value *from,
 		   struct err *e);
 bool layer_loosens(const struct key *k, const struct value *v, const struct value *than);
+
+/* tool.c: adds the directories of env.tools to fs.read and env.path_prepend. */
+int tool_expand(struct arena *a, const struct policy_inputs *in, struct policy *p, struct err *e);
 
 /* floor.c: applies the system's [floor] to the merged policy (P4). */
 int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, struct err *e);

@@ -7,6 +7,7 @@
  * Fails:    closed.  After an error the caller drops the whole policy, so a half-applied
  *           layer is never used. */
 #include "policy/internal.h"
+#include "policy/agent.h"
 
 #include "base/auto.h"
 #include "base/str.h"
@@ -174,12 +175,18 @@ static int apply_floor_table(const struct where *w, const struct doc *d, struct 
 	return 0;
 }
 
+int layer_from_table(const struct where *w, const struct doc *table, struct policy *layer,
+		     struct err *e) {
+	return apply_table(w, NULL, table, layer, e);
+}
+
 int layer_from_doc(const struct where *w, const struct doc *root, struct policy *layer,
 		   struct policy *floor, struct err *e) {
 	for (const struct doc *d = root->first; d != NULL; d = d->next) {
-		int done = streq(d->key, "version") ? check_version(w, d, e)
-			   : streq(d->key, "floor") ? apply_floor_table(w, d, floor, e)
-						    : apply_child(w, NULL, d, layer, e);
+		int done = streq(d->key, "version")     ? check_version(w, d, e)
+			   : streq(d->key, "floor")     ? apply_floor_table(w, d, floor, e)
+			   : streq(d->key, AGENT_TABLE) ? agent_check_tables(w, d, e)
+							: apply_child(w, NULL, d, layer, e);
 		if (done != 0) {
 			return -1;
 		}

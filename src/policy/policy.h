@@ -10,7 +10,9 @@
  *  P2  an unknown key, a wrong type or an unimplemented value stops the run;
  *  P3  an untrusted project file never loosens a value of a lower layer;
  *  P4  no layer loosens the floor of /etc/corral;
- *  P5  the same inputs give the same policy and the same hash. */
+ *  P5  the same inputs give the same policy and the same hash;
+ *  P6  a request of an agent's table or a skill is granted only as far as all other layers grant
+ *      it: neither can widen a policy. */
 #ifndef CORRAL_POLICY_POLICY_H
 #define CORRAL_POLICY_POLICY_H
 
@@ -28,6 +30,8 @@ enum origin_kind {
 	ORIGIN_PROJECT, /* the workspace's file */
 	ORIGIN_FILE,    /* --policy FILE */
 	ORIGIN_OPTION,  /* name = the option as written, or the library call */
+	ORIGIN_AGENT,   /* an [agent.ID] table; name = its file */
+	ORIGIN_SKILL,   /* name = the skill's file */
 	ORIGIN_FLOOR,   /* /etc/corral, [floor] */
 };
 
@@ -62,6 +66,10 @@ struct item {
 	bool bound;     /* of an untrusted file: it excepts from that file's own rules alone */
 	bool optional;  /* written with a trailing '?': may be missing */
 	const char *at; /* fs.read "PATH:DEST": the path inside; NULL: its own */
+	bool tool; /* the directory of an installed tool, the one part of Corral's own directories
+		    * that a run can see */
+	const char *part_of; /* a granted request (P6): the tree of the policy that contains the
+			      * path, canonical; its masks and protections hold here */
 	struct origin origin;
 };
 
@@ -81,13 +89,42 @@ struct value {
 	struct origin origin;
 };
 
+/* The answer to one request of an agent's table or a skill (policy/request.h). */
+enum request_answer { REQUEST_GRANTED, REQUEST_REDUCED, REQUEST_REFUSED };
+
+struct request {
+	const char *asker; /* "agent bot", "skill pdf" */
+	enum key_id key;
+	const char *text;  /* as requested */
+	const char *given; /* REQUEST_REDUCED: the value in force */
+	const char *why;   /* not granted: the reason; the remedy or NULL */
+	const char *fix;
+	enum request_answer answer;
+	struct origin origin;
+};
+
+/* The key of a request as a user writes it in a skill: "commands" has names. */
+static inline const char *request_key(const struct request *r) {
+	return r->key == KEY_COMMANDS ? "commands" : keys[r->key].name;
+}
+
+/* The origin of net.sockets for the socket of a session, which a skill cannot lose. */
+#define SESSION_ORIGIN "session"
+
 struct policy {
 	struct value values[KEY_COUNT];
 	const struct value *floor; /* the values of the system's [floor], by key; or NULL */
-	const char *files[3]; /* the system's file, that of --policy and the campaign's; NULL */
-	char sha256[65];      /* of the canonical text, lower-case hex */
-	const char **remarks; /* about settings of another product that a run does not use */
+	const char
+		*files[4]; /* the system's, that of --policy, the campaign's, the skill's; NULL */
+	char sha256[65];   /* of the canonical text, lower-case hex */
+	const char **remarks; /* about settings that a run does not use, and refused requests */
 	size_t nremarks;
+	struct request *requests;
+	size_t nrequests;
+	/* A skill gets of the agent's secrets these names only. */
+	const char **agent_secrets;
+	size_t nagent_secrets, agent_secrets_cap;
+	bool agent_secrets_bound;
 };
 
 /* The floor's value of a key; NULL when the floor does not set it. */
@@ -125,6 +162,7 @@ struct policy_inputs {
 	const char *user_file;   /* "~/.config/corral/corral.toml", or NULL */
 	const char *xdg_file;    /* below XDG_CONFIG_HOME, if another path; or NULL */
 	const char *trust_file;  /* hashes of trusted project files, or NULL */
+	const char *tools_dir;   /* of installed tools, or NULL */
 	const char *extra_file;  /* --policy: a path, "-" for stdin, "fd:N"; or NULL */
 	bool no_config;          /* read no configuration file, but still the floor (P4) */
 	bool skip_hash;          /* the caller does not need sha256: it stays empty */
@@ -134,6 +172,13 @@ struct policy_inputs {
 	const struct standing_file *standing; /* instead of the files of these paths; or NULL */
 	size_t nstanding;
 };
+
+/* Installed tools are in this directory of the state; each has a directory with one program. */
+#define TOOLS_NAME "tools"
+#define TOOL_BIN "bin"
+/* Where the sandbox shows them; without namespaces it does at their own paths. */
+#define TOOLS_AT "/.corral/tools"
+bool policy_tool_name(const char *name);
 
 /* The name of the project's file, directly in the workspace. */
 #define PROJECT_FILE ".corral.toml"
@@ -176,8 +221,14 @@ void policy_origin_emit(struct emit *j, const char *key, const struct origin *o)
 /* The whole resolved policy, each value with its origin; text or JSON. */
 void policy_print(const struct policy *p, bool json, struct buf *out);
 
+/* The requests of the run's agent and skill, with their answers: text with a heading, nothing
+ * without requests; or a JSON array. */
+void policy_print_requests(const struct policy *p, bool json, struct buf *out);
+
 /* The JSON Schema of a policy file, made from data/keys.c. */
 void policy_schema(struct buf *out);
+/* That of a skill.toml. */
+void policy_skill_schema(struct buf *out);
 
 /* Reads and checks one file on its own (`corral policy check FILE`). */
 int policy_check_file(struct arena *a, const char *path, struct err *e);

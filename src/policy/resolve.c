@@ -2,9 +2,10 @@
 /* Reads all policy files and merges the layers, in their order, into one checked policy.
  *
  * The order: built-in < profile < system < user (~/.config, then XDG_CONFIG_HOME) < project <
- * campaign < --policy < settings; then the floor of the system's file is applied to the result. The
- * workspace and the profile are determined first: the workspace is the directory of the
- * project's file and the base of relative paths, the profile is the layer beneath the files.
+ * campaign < --policy < settings; then the tables of the run's agent and its skill narrow the
+ * result (narrow.c), and the floor of the system's file is applied to it. The workspace and the
+ * profile are determined first: the workspace is the directory of the project's file and the base
+ * of relative paths, the profile is the layer beneath the files.
  *
  * Should:   read each file once, from a descriptor, so that the hashed and the parsed
  *           content are the same.
@@ -12,12 +13,11 @@
  *           file choose workspace or floor.
  * Fails:    closed.  A missing configuration file is no layer; one that exists and
  *           cannot be read or parsed stops the run. */
-#include "policy/internal.h"
+#include "policy/resolver.h"
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "data/profiles.h"
 #include "policy/foreign.h"
 
 #include <assert.h>
@@ -26,34 +26,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-/* The files, lowest first. */
-enum source_id {
-	SOURCE_SYSTEM,
-	SOURCE_USER,
-	SOURCE_XDG,
-	SOURCE_PROJECT,
-	SOURCE_CAMPAIGN,
-	SOURCE_FILE,
-	SOURCE_COUNT
-};
-
-struct source {
-	const char *name; /* NULL: there is no such file */
-	struct doc *doc;
-	bool trusted;
-};
-
-struct resolver {
-	struct arena *a;
-	const struct policy_inputs *in;
-	struct source sources[SOURCE_COUNT];
-	const char *workspace;
-	struct policy policy, floor;
-	/* A profile's row with a value that is not implemented: an error, unless a file or a
-	 * setting replaces the value. */
-	const struct profile_row *pending[KEY_COUNT];
-};
 
 static const enum origin_kind source_origins[SOURCE_COUNT] = {
 	[SOURCE_SYSTEM] = ORIGIN_SYSTEM,    [SOURCE_USER] = ORIGIN_USER,
@@ -207,7 +179,7 @@ static int read_project(struct resolver *r, struct err *e) {
 	return source_load(r, SOURCE_PROJECT, fd, path, true, e);
 }
 
-static struct where where_file(const struct resolver *r, enum source_id id) {
+struct where resolve_where(const struct resolver *r, enum source_id id) {
 	return (struct where){
 		.a = r->a,
 		.origin = {.kind = source_origins[id], .name = r->sources[id].name},
@@ -225,7 +197,7 @@ static struct where where_setting(const struct resolver *r) {
 /* A top-level key of one document, before the document is applied. */
 static int early_from_doc(const struct resolver *r, enum source_id id, enum key_id key,
 			  struct value *v, struct err *e) {
-	struct where w = where_file(r, id);
+	struct where w = resolve_where(r, id);
 	if (r->sources[id].doc == NULL) {
 		return 0;
 	}
@@ -303,6 +275,14 @@ static int read_campaign(struct resolver *r, struct err *e) {
 		return errno == ENOENT ? 0 : policy_file_error(e, path, errno);
 	}
 	return source_load(r, SOURCE_CAMPAIGN, fd, path, true, e);
+}
+
+static int read_skill(struct resolver *r, struct err *e) {
+	struct value v = {0};
+	if (early_value(r, KEY_SKILL, &v, e) != 0) {
+		return -1;
+	}
+	return v.set ? skill_read(r->a, v.str, r->in->home, &r->skill, e) : 0;
 }
 
 static int settle_workspace(struct resolver *r, struct err *e) {
@@ -421,8 +401,7 @@ static int project_keeps_workspace(const struct policy *layer, enum source_id id
 	return 0;
 }
 
-/* An exception of an untrusted file concerns only that file's own rules (P3). */
-static void bind_exceptions(struct policy *layer) {
+void resolve_bind(struct policy *layer) {
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		for (size_t n = 0; n < layer->values[i].count; n++) {
 			layer->values[i].items[n].bound = true;
@@ -433,7 +412,7 @@ static void bind_exceptions(struct policy *layer) {
 static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 	const struct source *s = &r->sources[id];
 	struct policy layer = {0};
-	struct where w = where_file(r, id);
+	struct where w = resolve_where(r, id);
 	if (s->doc == NULL) {
 		return 0;
 	}
@@ -448,7 +427,7 @@ static int apply_source(struct resolver *r, enum source_id id, struct err *e) {
 		return -1;
 	}
 	if (is_project(id) && !s->trusted) {
-		bind_exceptions(&layer);
+		resolve_bind(&layer);
 	}
 	if (id == SOURCE_SYSTEM && r->in->no_config) {
 		return 0; /* --no-config: only the floor counts, which was just read */
@@ -530,7 +509,8 @@ static int settle_policy(struct resolver *r, struct err *e) {
 		return -1;
 	}
 	full_access_imply(&r->policy);
-	if (floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
+	if (narrow_policy(r, e) != 0 || tool_expand(r->a, r->in, &r->policy, e) != 0 ||
+	    floor_apply(r->a, &r->policy, &r->floor, e) != 0 ||
 	    policy_check(&r->policy, r->in->fs, e) != 0) {
 		return -1;
 	}
@@ -585,7 +565,7 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	r->a = a;
 	r->in = in;
 	if (read_sources(r, e) != 0 || settle_workspace(r, e) != 0 || keep_xdg_out(r, e) != 0 ||
-	    read_project(r, e) != 0 || read_campaign(r, e) != 0 ||
+	    read_project(r, e) != 0 || read_campaign(r, e) != 0 || read_skill(r, e) != 0 ||
 	    settle_without_project(r, e) != 0 || settle_policy(r, e) != 0 ||
 	    (!r->in->skip_hash && policy_hash(a, &r->policy, e) != 0)) {
 		return -1;
@@ -596,5 +576,6 @@ int policy_resolve(struct arena *a, const struct policy_inputs *in, struct polic
 	ret->files[0] = r->sources[SOURCE_SYSTEM].name;
 	ret->files[1] = r->sources[SOURCE_FILE].name;
 	ret->files[2] = r->sources[SOURCE_CAMPAIGN].name;
+	ret->files[3] = r->skill.path;
 	return 0;
 }

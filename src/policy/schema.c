@@ -5,7 +5,8 @@
  *           and leave out the values that are not implemented.
  * Must not: name a key: a new row of data/keys.c appears here without a change.
  * Fails:    only out of memory. */
-#include "policy/internal.h"
+#include "policy/agent.h"
+#include "policy/request.h"
 
 #include "base/emit.h"
 #include "base/str.h"
@@ -235,12 +236,14 @@ static void close_table(struct emit *j) {
 
 /* The rows of one table are adjacent: a table is opened at its first key and closed at the
  * first key of another table. */
-static void schema_keys(struct emit *j, bool floor) {
+typedef bool schema_filter(const struct key *k);
+
+static void schema_keys(struct emit *j, schema_filter *has) {
 	char group[32] = "";
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const char *dot = strchr(keys[i].name, '.');
 		size_t n = dot == NULL ? 0 : (size_t)(dot - keys[i].name);
-		if ((floor && !floor_has_key(&keys[i])) || keys[i].type == TYPE_COMMANDS) {
+		if (!has(&keys[i]) || keys[i].type == TYPE_COMMANDS) {
 			continue;
 		}
 		if (strlen(group) != n || strncmp(group, keys[i].name, n) != 0) {
@@ -259,21 +262,68 @@ static void schema_keys(struct emit *j, bool floor) {
 	}
 }
 
+static bool any_key(const struct key *k) {
+	(void)k;
+	return true;
+}
+
+static void begin_schema(struct emit *j, struct buf *out, const char *title) {
+	emit_init(j, out, true);
+	emit_object(j, NULL);
+	emit_string(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	emit_string(j, "title", title);
+	emit_string(j, "type", "object");
+	emit_bool(j, "additionalProperties", false);
+}
+
+static void schema_version(struct emit *j) {
+	emit_object(j, "properties");
+	emit_object(j, "version");
+	emit_int(j, "const", 1);
+	emit_end_object(j);
+}
+
+/* [agent.ID]: the members of the table "agent" have any name. */
+static void schema_agents(struct emit *j) {
+	emit_object(j, AGENT_TABLE);
+	emit_string(j, "type", "object");
+	open_table(j, "additionalProperties");
+	schema_keys(j, request_agent_may);
+	close_table(j);
+	emit_end_object(j);
+}
+
 void policy_schema(struct buf *out) {
 	struct emit j;
-	emit_init(&j, out, true);
-	emit_object(&j, NULL);
-	emit_string(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	emit_string(&j, "title", "Corral policy");
-	emit_string(&j, "type", "object");
-	emit_bool(&j, "additionalProperties", false);
-	emit_object(&j, "properties");
-	emit_object(&j, "version");
-	emit_int(&j, "const", 1);
-	emit_end_object(&j);
-	schema_keys(&j, false);
+	begin_schema(&j, out, "Corral policy");
+	schema_version(&j);
+	schema_keys(&j, any_key);
 	open_table(&j, "floor");
-	schema_keys(&j, true);
+	schema_keys(&j, floor_has_key);
+	close_table(&j);
+	schema_agents(&j);
+	emit_end_object(&j);
+	emit_end_object(&j);
+	buf_puts(out, "\n");
+}
+
+void policy_skill_schema(struct buf *out) {
+	struct emit j;
+	begin_schema(&j, out, "Corral skill");
+	emit_array(&j, "required");
+	emit_string(&j, NULL, "name");
+	emit_end_array(&j);
+	schema_version(&j);
+	emit_object(&j, "name");
+	emit_string(&j, "type", "string");
+	emit_string(&j, "pattern", "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$");
+	emit_end_object(&j);
+	emit_object(&j, "description");
+	emit_string(&j, "type", "string");
+	emit_end_object(&j);
+	open_table(&j, "requires");
+	schema_strings(&j, COMMANDS_TABLE);
+	schema_keys(&j, request_skill_may);
 	close_table(&j);
 	emit_end_object(&j);
 	emit_end_object(&j);

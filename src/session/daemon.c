@@ -60,6 +60,14 @@ void daemon_activity(struct daemon *d, const char *session, const char *kind, co
 	conns_follow(d, session);
 }
 
+static bool is_same(const struct corral_config *a, const struct corral_config *b) {
+	auto_free char *one = NULL, *two = NULL;
+	struct corral_error err = {0};
+
+	return corral_config_show(a, &one, &err) == 0 && corral_config_show(b, &two, &err) == 0 &&
+	       streq(one, two);
+}
+
 int daemon_reload(struct daemon *d) {
 	struct corral_config *fresh = NULL;
 	struct corral_error err = {0};
@@ -67,10 +75,12 @@ int daemon_reload(struct daemon *d) {
 	d->counters.reloads++;
 	if (corral_config_read(&fresh, &err) != 0) {
 		d->counters.reload_failures++;
+		d->reload_failed = daemon_now();
 		(void)snprintf(d->reload_error, sizeof d->reload_error, "%s", err.message);
 		daemon_log("the old policy files stay in force: %s", err.message);
 		return -1;
 	}
+	d->generation += !is_same(d->config, fresh);
 	corral_config_free(d->config); /* supervisors have copies of their own */
 	d->config = fresh;
 	d->reload_error[0] = '\0';
@@ -269,6 +279,7 @@ static int run(struct daemon *d, struct err *e) {
 		int64_t next = sooner(lives_check(d, now), conns_check(d, now));
 		next = sooner(next, conn_tokens_check(d, now));
 		next = sooner(next, check_idle(d, now));
+		next = sooner(next, policy_watch_check(d, now));
 		if (d->stopping && d->lives == NULL) {
 			break;
 		}
@@ -289,6 +300,7 @@ static void finish(struct daemon *d) {
 	drop_fd(&d->admin.fd);
 	drop_fd(&d->signals.fd);
 	drop_fd(&d->spare);
+	policy_watch_end(d);
 	daemon_loop_done(&d->loop);
 	store_close(d->store);
 	corral_config_free(d->config);
@@ -302,6 +314,8 @@ int daemon_main(int64_t idle_ms, struct err *e, struct corral_error *err) {
 			   .spare = open("/dev/null", O_RDONLY | O_CLOEXEC),
 			   .signals = {.fd = -1},
 			   .idle_ms = idle_ms,
+			   .policy = {.watch = {.fd = -1}},
+			   .generation = 1,
 			   .started = daemon_now()};
 
 	if (corral_config_read(&d.config, err) != 0) {
@@ -310,6 +324,7 @@ int daemon_main(int64_t idle_ms, struct err *e, struct corral_error *err) {
 	d.reloaded = d.started;
 	int rc = begin(&d, e);
 	if (rc == 0) {
+		policy_watch_begin(&d);
 		daemon_log("ready on %s", d.places.admin);
 		rc = run(&d, e);
 	}

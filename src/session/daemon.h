@@ -35,6 +35,7 @@
 #include "rpc/frame.h"
 #include "session/daemon_loop.h"
 #include "session/places.h"
+#include "session/policy_watch.h"
 #include "session/store.h"
 #include "session/wire.h"
 
@@ -180,7 +181,9 @@ struct daemon {
 	int64_t idle_since; /* CLOCK_MONOTONIC; 0: not idle */
 	struct corral_config *config; /* the policy files in force */
 	char reload_error[512];       /* of the last reload; "" */
-	int64_t reloaded;
+	int64_t reloaded, reload_failed;
+	uint64_t generation; /* of the files in force: 1 at the start, one more for each change */
+	struct policy_watch policy;
 };
 
 /* ---- conn.c ---- */

@@ -41,12 +41,15 @@ int method_status(struct request *r, json_t **ret, struct fault *f) {
 	if (corral_config_show(d->config, &files, &err) != 0) {
 		return fault_set(f, FAULT_FAILED, "%s", err.message);
 	}
-	*ret = json_pack("{s:s, s:i, s:I, s:i, s:s, s:s, s:{s:o, s:I, s:s?}}", "version",
-			 CORRAL_VERSION, "pid", (int)getpid(), "started", (json_int_t)d->started,
-			 "sessions", (int)d->nlives, "socket", d->places.admin, "database",
-			 d->places.database, "policy", "files", json_loads(files, 0, NULL),
-			 "loaded", (json_int_t)d->reloaded, "error",
-			 d->reload_error[0] == '\0' ? NULL : d->reload_error);
+	bool failed = d->reload_error[0] != '\0';
+	*ret = json_pack("{s:s, s:i, s:I, s:i, s:s, s:s, s:{s:o, s:I, s:I, s:b, s:s?, s:I}}",
+			 "version", CORRAL_VERSION, "pid", (int)getpid(), "started",
+			 (json_int_t)d->started, "sessions", (int)d->nlives, "socket",
+			 d->places.admin, "database", d->places.database, "policy", "files",
+			 json_loads(files, 0, NULL), "generation", (json_int_t)d->generation,
+			 "loaded", (json_int_t)d->reloaded, "watched", d->policy.watch.fd >= 0,
+			 "error", failed ? d->reload_error : NULL, "failed",
+			 failed ? (json_int_t)d->reload_failed : (json_int_t)0);
 	return 0;
 }
 

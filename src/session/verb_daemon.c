@@ -75,15 +75,19 @@ static void print_files(struct buf *out, const json_t *policy) {
 	size_t i;
 	json_t *file;
 
-	buf_printf(out, "policy:    loaded %s\n",
-		   verb_time_text(json_integer_value(json_object_get(policy, "loaded")), time));
+	buf_printf(out, "policy:    generation %lld, loaded %s%s\n",
+		   (long long)json_integer_value(json_object_get(policy, "generation")),
+		   verb_time_text(json_integer_value(json_object_get(policy, "loaded")), time),
+		   json_is_true(json_object_get(policy, "watched")) ? ", files watched" : "");
 	json_array_foreach(json_object_get(policy, "files"), i, file) {
 		const char *sha256 = json_string_value(json_object_get(file, "sha256"));
 		buf_printf(out, "  %s: %.16s\n", json_string_value(json_object_get(file, "path")),
 			   sha256 == NULL ? "does not exist" : sha256);
 	}
 	if (json_is_string(error)) {
-		buf_printf(out, "  the last reload failed: %s\n", json_string_value(error));
+		buf_printf(out, "  the last reload failed: %s (%s)\n", json_string_value(error),
+			   verb_time_text(json_integer_value(json_object_get(policy, "failed")),
+					  time));
 	}
 }
 

@@ -33,7 +33,7 @@ TEST(a_key_gets_an_argument_or_a_fixed_value_and_never_both) {
 		if (row->id == OPTION_SETS_KEY) {
 			CHECK((row->argument == NULL) != (row->fixed == NULL));
 			/* A verb that runs nothing of the caller's gives no secret to anything. */
-			bool secret = row->key == KEY_ENV_SECRETS || row->key == KEY_ENV_AGENT;
+			bool secret = row->key == KEY_ENV_SECRETS;
 			CHECK((row->verbs & FOR_ALL) == (secret ? FOR_ALL & ~FOR_TEST : FOR_ALL));
 		} else {
 			CHECK(row->fixed == NULL);

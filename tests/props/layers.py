@@ -75,7 +75,7 @@ KEYS = {
     "fs.cow": among(True, False), "net.mode": among("none", "filtered", "restricted", "full"), "net.allow": same,
     "net.deny": grown, "net.private": same, "net.proxy": same, "net.publish": same, "net.host_ports": same,
     "net.sockets": same, "env.pass": same, "env.set": grown, "env.allow_dangerous": same, "env.path": same,
-    "env.secrets": same, "env.agent": same, "fs.tools": among("workspace", "view"), "commands.NAME": grown,
+    "env.secrets": same, "env.agent": same, "env.tools": same, "skill": same, "fs.tools": among("workspace", "view"), "commands.NAME": grown,
     "commands.default": among("deny", "allow"), "limits.timeout": smaller, "limits.idle_timeout": smaller,
     "limits.grace": smaller,
     "limits.output": smaller, "limits.processes": smaller, "limits.open_files": smaller, "limits.file_size": smaller,
@@ -110,7 +110,7 @@ SAYS = {
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
     "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
-    "providers": ['["anthropic"]', "[]"],
+        "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -289,7 +289,7 @@ FLOORS = {
     "commands.default": ['"allow"'], "env.allow_dangerous": ["[]"], "fs.cow": ["true"], "fs.read": ['["/opt"]'], "fs.write": ["[]"],
     "limits.cpu_time": ["60"], "limits.cpus": ["1"], "limits.disk": ['"1G"'], "limits.grace": ["1"], "limits.idle_timeout": ["60"],
     "limits.memory": ['"1G"'], "limits.output": ['"1M"'], "limits.processes": ["100"], "limits.tmp_size": ['"1M"'], "limits.spin": ["false"],
-    "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"],
+    "net.deny": ['["a.example"]'], "net.private": ["[]"], "net.proxy": ["false"], "env.secrets": ["[]"], "env.tools": ["[]"],
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
     "audit.enabled": ["true"], "audit.required": ["true", "false"], "ask.timeout": ["30"], "providers": ["[]"],

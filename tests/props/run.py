@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("globs", "urls", "layers", "trees", "seen")
+GROUPS = ("globs", "urls", "requests", "layers", "trees", "seen")
 
 
 def built(build, name):

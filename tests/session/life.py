@@ -2,6 +2,7 @@
 """The life of a session, from create to stop."""
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -194,9 +195,11 @@ def test_reload_keeps_the_old_files_if_the_new_ones_are_bad(service):
         return out.strip()
 
     write('[env.set]\nFROM_FILE = "one"\n')
-    equal(value(), "", "a file that was not loaded")
+    check(wait_until(lambda: value() == "one"), "the new file is not loaded")
+    service.good("daemon", "reload")
+    loaded = json.loads(service.good("daemon", "status", "--json"))["policy"]["loaded"]
     service.process.send_signal(signal.SIGHUP)
-    check(wait_until(lambda: value() == "one"), "SIGHUP did not load the file")
+    check(wait_until(lambda: json.loads(service.good("daemon", "status", "--json"))["policy"]["loaded"] > loaded), "SIGHUP reloads nothing")
     running = service.create()
     write('[env.set]\nFROM_FILE = "two"\n')
     service.good("daemon", "reload")
@@ -212,6 +215,71 @@ def test_reload_keeps_the_old_files_if_the_new_ones_are_bad(service):
     equal(value(), "", "without a file")
     check("reload failed" not in service.good("daemon", "status"), "`daemon status` still shows the error")
     service.good("session", "stop", running)
+
+
+def test_a_changed_file_is_loaded_and_a_bad_one_is_not(service):
+    home = f"{service.place}/home"
+    folder, path = f"{home}/.config/corral", f"{home}/.config/corral/corral.toml"
+
+    def own(name, mode):
+        os.chown(name, service.uid, service.uid)
+        os.chmod(name, mode)
+
+    def save(text, name=path):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+        own(name, 0o600)
+
+    def policy():
+        return json.loads(service.good("daemon", "status", "--json"))["policy"]
+
+    def loads(what, reason):
+        """Waits for a new generation, or for the error of a bad file."""
+        before = policy()
+        what()
+        check(wait_until(lambda: (policy()["generation"], policy()["error"]) != (before["generation"], before["error"])), reason)
+        return policy()
+
+    def make_folder():
+        for name in (f"{home}/.config", folder):
+            os.makedirs(name, mode=0o700, exist_ok=True)
+            own(name, 0o700)
+        save('[env.set]\nFROM_FILE = "one"\n')
+
+    def value(*words):
+        session = service.create(*words)
+        out = service.good("session", "exec", session, "-c", "echo $FROM_FILE; touch made 2>/dev/null && echo wrote; rm -f made")
+        service.good("session", "stop", session)
+        return out.split()
+
+    shutil.rmtree(folder, ignore_errors=True)
+    service.good("daemon", "reload")
+    check(policy()["watched"], "the files are not watched")
+    loads(make_folder, "a new directory with a file")
+    equal(value(), ["one", "wrote"], "the new file")
+    running = service.create()
+
+    def replace():
+        save('[env.set]\nFROM_FILE = "two"\n[agent.reader]\nmode = "read-only"\n', f"{folder}/.new")
+        os.rename(f"{folder}/.new", path)
+    loads(replace, "a rename over the file")
+    equal(value(), ["two", "wrote"], "after a rename")
+    equal(value("--agent", "reader"), ["two"], "the table of the session's agent")
+    status, _, err = service.run("session", "create", "--agent", "raeder")
+    check(status == 126 and "[agent.raeder]" in err, f"an agent without a table: {status} {err}")
+    equal(service.good("session", "exec", running, "-c", "echo $FROM_FILE").strip(), "one", "a session from before")
+    bad = loads(lambda: save("env = nonsense\n"), "a bad file")
+    check(bad["error"] and bad["failed"], f"the error of a bad file: {bad}")
+    equal(value(), ["two", "wrote"], "after a bad file")
+    check(loads(lambda: save('[env.set]\nFROM_FILE = "three"\n'), "a good file again")["error"] is None, "the error stays")
+    equal(value(), ["three", "wrote"], "after a good file")
+    generation = policy()["generation"]
+    save("x", f"{folder}/other")  # another name is no change
+    loads(lambda: os.unlink(path), "a removed file")
+    equal(policy()["generation"], generation + 1, "generations")
+    equal(value(), ["wrote"], "without a file")
+    service.good("session", "stop", running)
+    shutil.rmtree(folder)
 
 
 def test_activity_is_listed_and_followed(service):

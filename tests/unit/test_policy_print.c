@@ -26,6 +26,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ACCEPT_FULL_ACCESS] = {"2026-11-17", false},
 	[KEY_NESTED] = {"true", false},
 	[KEY_PROVIDERS] = {"anthropic", false},
+	[KEY_SKILL] = {"skill.toml", false},
 	[KEY_UID] = {"1000", false},
 	[KEY_GID] = {"1000", false},
 	[KEY_FS_VIEW] = {"host", false},
@@ -56,6 +57,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_ENV_AGENT] = {"bot", false},
 	[KEY_ENV_PATH] = {"/bin", false},
 	[KEY_ENV_PATH_PREPEND] = {"/bin", false},
+	[KEY_ENV_TOOLS] = {"lint", false},
 	[KEY_ENV_PREFIX] = {"ASH", false},
 	[KEY_ENV_LABELS] = {"SESSION_ID=s1", false},
 	[KEY_COMMANDS_DEFAULT] = {"deny", false},
@@ -93,6 +95,10 @@ TEST(every_key_changes_the_hash) {
 	size_t count = 0;
 	make_dir(arena_printf(&w.a, "%s/sub", w.ws));
 	write_file(w.user, "net.mode = \"restricted\"\n"); /* the others of net.* need one */
+	write_file(arena_printf(&w.a, "%s/skill.toml", w.ws), "name = \"s\"\n");
+	w.in.tools_dir = w.home;
+	make_dir(arena_printf(&w.a, "%s/lint", w.home));
+	make_dir(arena_printf(&w.a, "%s/lint/bin", w.home));
 	CHECK_OK(&w, resolve(&w));
 	memcpy(hashes[count++], w.p.sha256, 65);
 	for (size_t i = 0; i < KEY_COUNT; i++) {

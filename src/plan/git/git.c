@@ -337,6 +337,9 @@ void git_show(struct builder *b) {
 			if (tree != NULL && host_fs_look(b, tree).kind == LOOK_DIR) {
 				look_at_tree(b, tree, grants[g] == KEY_FS_WRITE);
 			}
+			if (list->items[i].part_of != NULL) {
+				look_at_tree(b, list->items[i].part_of, false);
+			}
 		}
 	}
 }
