@@ -110,7 +110,7 @@ SAYS = {
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
     "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
-        "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'],
+    "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
