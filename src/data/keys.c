@@ -576,41 +576,7 @@ const struct key keys[KEY_COUNT] = {
 		.narrow = NARROW_HIGHER,
 		.help = "Refuse to run when the audit log cannot be written.",
 	},
-	[KEY_LOCK] = {
-		.name = "lock",
-		.type = TYPE_ENUM,
-		.narrow = NARROW_HIGHER,
-		.choices = locks,
-		.help = "Whether the run or session has its workspace alone, among those that have "
-			"this key: none or workspace.",
-	},
-	[KEY_LOCK_WAIT] = {
-		.name = "lock_wait",
-		.type = TYPE_DURATION,
-		.narrow = NARROW_FREE,
-		.none_allowed = true,
-		.min = 0,
-		.max = DURATION_MAX,
-		.help = "How long to wait for a workspace that another run or session has locked; "
-			"none: without limit.",
-	},
-	[KEY_DAEMON_START] = {
-		.name = "daemon.start",
-		.type = TYPE_ENUM,
-		.narrow = NARROW_NEVER,
-		.choices = daemon_starts,
-		.help = "Whether `corral session` starts the daemon when none is running: no or "
-			"on-demand.",
-	},
-	[KEY_DAEMON_IDLE] = {
-		.name = "daemon.idle",
-		.type = TYPE_DURATION,
-		.narrow = NARROW_NEVER,
-		.min = 1,
-		.max = DURATION_MAX,
-		.help = "A daemon that was started on demand ends after this time without a "
-			"session and without a client.",
-	},
+#include "data/keys_service.inc"
 };
 /* clang-format on */
 

@@ -345,15 +345,6 @@ static void remember_and_give_up_namespaces(struct prepared *p, const char *why)
 	give_up_namespaces(p, why);
 }
 
-static bool plans_netns_helper(const struct prepared *p) {
-	return plans_namespaces(p) && p->plan.own_net && !p->host.netns_at_once;
-}
-
-static void give_up_netns_helper(struct prepared *p, const char *why) {
-	(void)why; /* the guarantees are the same */
-	p->host.netns_at_once = true;
-}
-
 static bool plans_broker(const struct prepared *p) {
 	return p->plan.broker;
 }
@@ -380,7 +371,6 @@ static const struct fallback {
 } fallbacks[] = {
 	{ERR_NO_CLONE, plans_namespaces, give_up_namespaces},
 	{ERR_NO_NAMESPACES, plans_namespaces, remember_and_give_up_namespaces},
-	{ERR_NO_NETNS, plans_netns_helper, give_up_netns_helper},
 	{ERR_NO_BROKER, plans_broker, give_up_broker},
 	{ERR_NO_SCOPE, plans_scope, give_up_scope},
 };

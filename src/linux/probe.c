@@ -530,10 +530,6 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		.uid = uid,
 		.gid = getegid(),
 		.privileged = uid == 0,
-		/* The helper of layers/netns.c saves 0.3 ms, but beside other network namespaces
-		 * pid 1 waits up to 20 ms for it (make bench): off until that wait is understood.
-		 */
-		.netns_at_once = true,
 		.environ = (const char *const *)environ,
 		.cgroup = {.why = HOST_CGROUP_UNCHECKED},
 		.fs = {.look = real_look,

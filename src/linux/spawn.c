@@ -237,7 +237,7 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = 0, /* the caller's wait(2) and SIGCHLD handler do not see it */
 	};
-	if (k->netns == NETNS_HERE) {
+	if (k->plan->own_net) {
 		args.flags |= CLONE_NEWNET;
 	}
 	if (k->waits) {
@@ -463,8 +463,6 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cow_upper = r->cow == NULL ? -1 : r->cow->upper,
 		.cow_work = r->cow == NULL ? -1 : r->cow->work,
 		.listener_fd = -1,
-		.netns = r->plan->own_net && r->host->netns_at_once ? NETNS_HERE : NETNS_NONE,
-		.sys_fd = -1,
 		.channel_fd = -1,
 		.gate_fd = -1,
 		.ask_fd = -1,

@@ -102,9 +102,14 @@ static _Noreturn void become_daemon(const struct on_demand *d) {
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* fails only for a bad pointer */
-	if (null < 0 || setsid() < 0 || chdir("/") != 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(null, STDOUT_FILENO) < 0 || dup2(log >= 0 ? log : null, STDERR_FILENO) < 0) {
+	if (null < 0 || setsid() < 0 || chdir("/") != 0) {
 		_exit(1);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		int to = kept[i] == STDERR_FILENO && log >= 0 ? log : null;
+		if (dup2(to, kept[i]) < 0) { /* not close-on-exec: the daemon's streams */
+			_exit(1);
+		}
 	}
 	(void)umask(077);
 	fd_close_all_but(kept, ARRAY_LEN(kept));

@@ -142,9 +142,9 @@ void places_remove_bridge(const struct places *p, const char *id) {
 	char path[PATH_MAX + 64];
 
 	(void)snprintf(path, sizeof path, "%s/%s.d/bridge.sock", p->sessions, id);
-	(void)unlink(path);
+	(void)unlink(path); /* it may be gone already */
 	*strrchr(path, '/') = '\0';
-	(void)rmdir(path);
+	(void)rmdir(path); /* what else is in it the next daemon removes */
 }
 
 void places_sweep(const struct places *p) {

@@ -24,7 +24,8 @@ def option_names(tree):
 
 
 def key_names(tree):
-    names = re.findall(r'\.name = "([a-z_.]+)"', tree.whole().text("src/data/keys.c"))
+    text = tree.whole().text("src/data/keys.c") + tree.whole().text("src/data/keys_service.inc")
+    names = re.findall(r'\.name = "([a-z_.]+)"', text)
     assert len(names) > 30, f"found only {names}"
     return names
 
@@ -52,7 +53,7 @@ def options_of_manual(tree):
 def options_in_program(tree):
     verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
              ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"), ("session", "create"), ("session", "exec"),
-             ("agents", "install"), ("mcp",))
+             ("agents", "install"), ("mcp",), ("daemon",))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)

@@ -22,13 +22,12 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define SYS_DIR "/proc/sys"
 #define QUOTA_DIR "/proc/sys/user"
 
 struct quota {
-	const char *file, *value; /* file: in /proc/sys */
-	const char *nested;       /* with --allow-nested; NULL: the same */
-	bool optional;            /* a kernel may be built without it */
+	const char *file, *value;
+	const char *nested; /* with --allow-nested; NULL: the same */
+	bool optional;      /* a kernel may be built without it */
 };
 
 /* User namespaces at once with --allow-nested: an agent has few commands at a time, and each
@@ -40,16 +39,16 @@ struct quota {
  * first row, can get one. */
 static const struct quota quotas[] = {
 	/* Without a user namespace no other namespace can be created either. */
-	{"user/max_user_namespaces", "0", NESTED_SANDBOXES, false},
+	{"max_user_namespaces", "0", NESTED_SANDBOXES, false},
 	/* Half of the kernel's default per user; build watchers and dev servers use a
 	 * handful.  max_inotify_watches stays: large trees need many. */
-	{"user/max_inotify_instances", "64", NULL, true},
+	{"max_inotify_instances", "64", NULL, true},
 };
 
-static int write_quota(const struct kit *k, const struct quota *q, struct err *e) {
+static int write_quota(const struct kit *k, int dir, const struct quota *q, struct err *e) {
 	const char *value = k->plan->inner && q->nested != NULL ? q->nested : q->value;
 	size_t len = strlen(value);
-	int fd = openat(k->sys_fd, q->file, O_WRONLY | O_CLOEXEC);
+	int fd = openat(dir, q->file, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT && q->optional) {
 		return 0;
@@ -67,16 +66,16 @@ static int write_quota(const struct kit *k, const struct quota *q, struct err *e
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
-	/* Layer network needs it too, when another /proc is mounted. */
-	k->sys_fd = open(SYS_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (k->sys_fd < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " SYS_DIR);
+	int dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		if (write_quota(k, &quotas[i], e) != 0) {
+		if (write_quota(k, dir, &quotas[i], e) != 0) {
 			return -1;
 		}
 	}
+	kit_leave_fd(k, dir);
 	return 0;
 }
 
