@@ -380,7 +380,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.out = STDOUT_FILENO;
 	how.err = STDERR_FILENO;
 	how.forward = 1;
-	how.last = 1;
+	how.last = how.pool = 1;
 	how.terminal = terminal;
 	how.warn = print_warning;
 	how.live = banner_is_live(inv);
@@ -419,7 +419,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv,
 	how.failure = &failure;
 	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
-	how.last = 1;
+	how.last = how.pool = 1;
 	timings_request(inv, own, &how);
 	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {

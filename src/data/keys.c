@@ -553,6 +553,14 @@ const struct key keys[KEY_COUNT] = {
 		.narrow = NARROW_HIGHER,
 		.help = "Refuse to run when the audit log cannot be written.",
 	},
+	[KEY_DAEMON_POOL] = {
+		.name = "daemon.pool",
+		.type = TYPE_COUNT,
+		.narrow = NARROW_LOWER,
+		.min = 0,
+		.max = 64, /* KEEPER_MAX */
+		.help = "How many sandboxes wait for the next run, where a daemon runs.",
+	},
 };
 /* clang-format on */
 

@@ -55,6 +55,7 @@ const struct default_row default_rows[] = {
 	{KEY_ASK_TIMEOUT, "60s", NULL, "time to read a question and to think about it"},
 	{KEY_AUDIT_ENABLED, "true", NULL, "someone will ask later what an agent did"},
 	{KEY_AUDIT_REQUIRED, "false", NULL, "a full disk must not stop the work"},
+	{KEY_DAEMON_POOL, "0", NULL, "a waiting sandbox is a process that stays"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
 

@@ -10,6 +10,7 @@
 #include "command/judge.h"
 #include "lib/ask.h"
 #include "lib/leaks.h"
+#include "lib/pool.h"
 #include "lib/sized.h"
 #include "linux/timings.h"
 
@@ -177,6 +178,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		    const struct ask_request *ask, struct corral_result **ret, struct err *e) {
 	struct run_request request;
 	struct run_leaks leaks;
+	struct pool_use pool;
 
 	if (request_init(p, argv, o, &request, e) != 0) {
 		return -1;
@@ -187,8 +189,10 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 	}
 	request.leaks = &leaks.source;
 	request.ask = ask;
+	pool_begin(p, o, &request, &pool);
 	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);
 	leaks_end(&leaks);
+	pool_end(&pool, p, rc == 0);
 	if (rc != 0) {
 		corral_result_free(result);
 		return -1;

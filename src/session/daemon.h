@@ -90,6 +90,8 @@ struct daemon;
 struct live;
 
 #define CONN_FDS 6
+#define POOL_KEY_LENGTH 32
+#define POOLS_MAX 32
 
 struct conn {
 	struct daemon *daemon;
@@ -109,7 +111,9 @@ struct conn {
 	json_t *follow;      /* the id of a session.activity request that follows; or NULL */
 	char followed[SESSION_ID_LENGTH + 1];
 	int64_t follow_after;
-	bool closing; /* after the queue was written */
+	bool closing;                   /* after the queue was written */
+	char pool[POOL_KEY_LENGTH + 1]; /* the pool that its process keeps (linux/parked.h); "" */
+	size_t pool_count;
 	struct conn *prev, *next;
 };
 
@@ -204,6 +208,12 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
 	method_create, method_list, method_show, method_stop, method_exec, method_activity,
 	method_report, method_token, method_revoke, method_authenticate;
+
+/* ---- pool.c ---- */
+request_fn pool_hold;
+size_t pool_total(const struct daemon *d, size_t *ret_sandboxes);
+/* A connection closes: removes the socket of its pool. */
+void pool_released(const struct conn *c);
 
 /* ---- live.c ---- */
 struct live *live_find(struct daemon *d, const char *id);

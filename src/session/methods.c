@@ -34,6 +34,7 @@ int method_status(struct request *r, json_t **ret, struct fault *f) {
 	const struct daemon *d = r->conn->daemon;
 	auto_free char *files = NULL;
 	struct corral_error err = {0};
+	size_t waiting = 0, pools = pool_total(d, &waiting);
 
 	if (no_params(r, f) != 0) {
 		return -1;
@@ -41,11 +42,12 @@ int method_status(struct request *r, json_t **ret, struct fault *f) {
 	if (corral_config_show(d->config, &files, &err) != 0) {
 		return fault_set(f, FAULT_FAILED, "%s", err.message);
 	}
-	*ret = json_pack("{s:s, s:i, s:I, s:i, s:s, s:s, s:{s:o, s:I, s:s?}}", "version",
+	*ret = json_pack("{s:s, s:i, s:I, s:i, s:s, s:s, s:i, s:i, s:{s:o, s:I, s:s?}}", "version",
 			 CORRAL_VERSION, "pid", (int)getpid(), "started", (json_int_t)d->started,
 			 "sessions", (int)d->nlives, "socket", d->places.admin, "database",
-			 d->places.database, "policy", "files", json_loads(files, 0, NULL),
-			 "loaded", (json_int_t)d->reloaded, "error",
+			 d->places.database, "pools", (int)pools, "pool_size", (int)waiting,
+			 "policy", "files", json_loads(files, 0, NULL), "loaded",
+			 (json_int_t)d->reloaded, "error",
 			 d->reload_error[0] == '\0' ? NULL : d->reload_error);
 	return 0;
 }

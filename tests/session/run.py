@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bounds  # noqa: E402  the path has to be set first
 import isolation  # noqa: E402
 import life  # noqa: E402
+import pool  # noqa: E402
 import scopes  # noqa: E402
 from service import Service  # noqa: E402
 
@@ -42,7 +43,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            for name, test in sum((tests_of(module) for module in (life, isolation, scopes, bounds)), []):
+            for name, test in sum((tests_of(module) for module in (life, isolation, scopes, bounds, pool)), []):
                 if not re.search(args.only, name):
                     continue
                 number += 1

@@ -80,6 +80,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_AUDIT_ENABLED] = {"false", false},
 	[KEY_AUDIT_REQUIRED] = {"true", false},
 	[KEY_ASK_TIMEOUT] = {"7", false},
+	[KEY_DAEMON_POOL] = {"7", false},
 };
 
 TEST(every_key_changes_the_hash) {
