@@ -15,6 +15,7 @@
 #include "linux/warm.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -123,17 +124,23 @@ static bool watch_caller(struct kit *k, int pidfd) {
 }
 
 int parked_wait(struct kit *k, int socket) {
-	static struct warm_inbox inbox;
+	long place = raw_call(SYS_mmap, 0, sizeof(struct warm_inbox), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct warm_inbox *inbox;
 	int fds[WARM_PASSED_MAX];
-	const struct warm_request *q = &inbox.request;
 	char *data;
 
+	if (place < 0 && place > -4096) {
+		return -1;
+	}
+	memcpy(&inbox, &place, sizeof inbox);
+	const struct warm_request *q = &inbox->request;
 	/* The sandbox is ready; if it fails, there is no keeper, and the next call fails too. */
 	(void)raw_call(SYS_sendto, socket, raw_pointer(""), 1, MSG_NOSIGNAL, 0, 0);
-	long n = warm_receive(socket, &inbox, fds);
+	long n = warm_receive(socket, inbox, fds);
 	size_t first = n <= 0 ? 0 : 1 + q->in_memory;
 	if (n <= 0 || q->nfds != 3 || q->nrlimits != 0 || q->directory != 0 ||
-	    warm_map(&inbox, q->in_memory != 0 ? fds[1] : -1, &data) != 0 ||
+	    warm_map(inbox, q->in_memory != 0 ? fds[1] : -1, &data) != 0 ||
 	    !place_streams(q, fds + first) || !watch_caller(k, fds[0])) {
 		return -1;
 	}

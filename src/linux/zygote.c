@@ -59,7 +59,6 @@ struct zygote {
 	struct warm_state *state;
 	int requests;         /* its socket */
 	struct place *places; /* as many as slots, and one more */
-	size_t next;          /* where the search for a free slot begins */
 };
 
 /* ---- the command's own process ---- */
@@ -306,13 +305,12 @@ static void close_all(const int *fds, size_t n) {
 	}
 }
 
-/* -1: all are taken. */
-static long free_slot(struct zygote *z) {
-	for (size_t i = 0; i < WARM_SLOTS; i++) {
-		size_t n = (z->next + i) % WARM_SLOTS;
-		if (atomic_load(&z->state->slots[n].exec) == 0) {
-			z->next = n; /* the lowest that are free: their memory is in use already */
-			return (long)n;
+/* The lowest that is free, whose stacks are in memory already: otherwise an idle session keeps the
+ * pages of all slots.  -1: all are taken. */
+static long free_slot(const struct zygote *z) {
+	for (long i = 0; i < WARM_SLOTS; i++) {
+		if (atomic_load(&z->state->slots[i].exec) == 0) {
+			return i;
 		}
 	}
 	return -1;

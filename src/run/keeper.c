@@ -347,22 +347,23 @@ static _Noreturn void keep(struct keeper *k) {
 }
 
 void keeper_main(const struct keeper_wish *w) {
-	static struct keeper k;
+	struct keeper *k = calloc(1, sizeof *k);
 	struct err unused = {0};
 
-	k = (struct keeper){.wish = w, .listener = -1, .home = HOME_UNUSED};
-	arena_init(&k.arena);
-	if (!leave_caller(w) || !is_held(w->hold)) {
+	if (k == NULL || !leave_caller(w) || !is_held(w->hold)) {
 		_exit(0); /* another keeper has the key, which has the socket as well */
 	}
-	k.mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	if (k.mounts < 0 || !pin_files(w->plan) || home_begin(w->plan, &k.home, &unused) != 0) {
+	k->wish = w;
+	k->home = (struct home_use)HOME_UNUSED;
+	arena_init(&k->arena);
+	k->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (k->mounts < 0 || !pin_files(w->plan) || home_begin(w->plan, &k->home, &unused) != 0) {
 		_exit(0);
 	}
-	k.used_at = clock_ms();
-	k.listener = listen_at(w->socket);
-	if (k.listener < 0) {
-		keeper_end(&k);
+	k->used_at = clock_ms();
+	k->listener = listen_at(w->socket);
+	if (k->listener < 0) {
+		keeper_end(k);
 	}
-	keep(&k);
+	keep(k);
 }
