@@ -360,6 +360,17 @@ static void pids_usage(const struct group *g, struct usage *u) {
 	}
 }
 
+int64_t cgroup_oom_kills(const struct cgroup *c) {
+	struct usage u = {.oom_kills = 0};
+
+	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
+		if (c->groups[i].has[MEMORY]) {
+			memory_usage(c, &c->groups[i], &u);
+		}
+	}
+	return u.oom_kills;
+}
+
 void cgroup_usage(const struct cgroup *c, struct usage *u) {
 	u->processes_peak = -1;
 	u->oom_kills = 0;

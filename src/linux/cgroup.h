@@ -32,6 +32,9 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 int cgroup_fd(const struct cgroup *c);
 size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret);
 
+/* The OOM kills so far; 0 without a limit of memory. */
+int64_t cgroup_oom_kills(const struct cgroup *c);
+
 /* Reads OOM kills and peak usage into *u. */
 void cgroup_usage(const struct cgroup *c, struct usage *u);
 
