@@ -25,7 +25,7 @@ check: packages-check build sanitize
 	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
 
-# Every lint, with the analysers; check has the others.  CI runs both.
+# Every lint, also those that take minutes, which check leaves out.  CI runs both.
 lint: packages-check build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl

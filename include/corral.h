@@ -374,6 +374,9 @@ struct corral_exec_options {
 	uint64_t key;         /* a number of the caller's, for corral_session_kill(); 0: none */
 	char *id;             /* or NULL: as of struct corral_options */
 	char **failure;       /* likewise */
+	/* Of corral_session_run: called with captured output as it comes; NULL: not wanted. */
+	void (*output)(void *arg, int stream, const char *bytes, size_t len);
+	void *output_arg;
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

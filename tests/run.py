@@ -88,6 +88,7 @@ def check_suites(build, corral, probe):
     for level in ("full", "standard"):
         yield f"session (kill, {level})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
                                            "--rounds", "20", "--seed", "1"]
+    yield "sdk", [PYTHON, f"{HERE}/sdk/run.py", "--corral", corral]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
@@ -165,6 +166,7 @@ def proof_suites(build, corral, probe):
     yield "mcp clients", [PYTHON, f"{HERE}/mcp/clients.py", "--corral", corral, "--place", f"{build}/mcp-clients"]
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
     yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents"]
+    yield "sdk", [PYTHON, f"{HERE}/sdk/run.py", "--corral", corral, "--place", f"{build}/sdk"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

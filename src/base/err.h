@@ -20,6 +20,7 @@ enum err_kind {
 	ERR_NO_CLONE,      /* clone3() of the namespaces: trying again costs microseconds */
 	ERR_NO_NAMESPACES, /* namespaces that were made cannot be set up */
 	ERR_NO_BROKER,     /* seccomp user notification */
+	ERR_NO_NETNS,      /* a helper that creates the network namespace */
 	ERR_NO_SCOPE,      /* a scope from the user's systemd */
 
 	ERR_NOT_FOUND, /* the command or the file does not exist in the sandbox */

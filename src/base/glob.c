@@ -287,9 +287,13 @@ static int check_name(const char *whole, const char *p, size_t len, struct err *
 	return 0;
 }
 
+static bool is_magic(char c) {
+	return c == '*' || c == '?' || c == '[';
+}
+
 static bool is_plain(const char *p, size_t len) {
 	for (size_t i = 0; i < len; i++) {
-		if (strchr("*?[\\", p[i]) != NULL) {
+		if (is_magic(p[i]) || p[i] == '\\') {
 			return false;
 		}
 	}
@@ -317,7 +321,7 @@ static bool only_escapes(const char *p, size_t len) {
 	for (size_t i = 0; i < len; i++) {
 		if (p[i] == '\\') {
 			i++;
-		} else if (strchr("*?[", p[i]) != NULL) {
+		} else if (is_magic(p[i])) {
 			return false;
 		}
 	}
@@ -346,6 +350,23 @@ static uint64_t bits_needed(const struct glob_name *names, size_t count) {
 	return bits;
 }
 
+/* The bytes up to the next slash.  Not strcspn(): a plan parses hundreds of short names. */
+static size_t name_length(const char *p) {
+	size_t n = 0;
+
+	while (p[n] != '/' && p[n] != '\0') {
+		n++;
+	}
+	return n;
+}
+
+static const char *after_slashes(const char *p) {
+	while (*p == '/') {
+		p++;
+	}
+	return p;
+}
+
 static int parse_name(struct arena *a, const char *p, size_t len, struct glob_name *ret) {
 	*ret = (struct glob_name){.kind = GLOB_PATTERN, .text = p, .len = len};
 	if (len == 2 && memcmp(p, "**", 2) == 0) {
@@ -361,9 +382,9 @@ static int parse_name(struct arena *a, const char *p, size_t len, struct glob_na
 
 static size_t count_names(const char *text) {
 	size_t n = 0;
-	for (const char *p = text; *p != '\0'; p += strcspn(p, "/")) {
-		p += strspn(p, "/");
-		n += *p != '\0';
+	for (const char *p = after_slashes(text); *p != '\0'; p = after_slashes(p)) {
+		p += name_length(p);
+		n++;
 	}
 	return n;
 }
@@ -383,8 +404,8 @@ int glob_parse(struct arena *a, const char *text, bool fold, struct glob *ret, s
 	if (copy == NULL || names == NULL) {
 		return err_memory(e, WHERE);
 	}
-	for (const char *p = copy + strspn(copy, "/"); *p != '\0'; p += strspn(p, "/")) {
-		size_t len = strcspn(p, "/");
+	for (const char *p = after_slashes(copy); *p != '\0'; p = after_slashes(p)) {
+		size_t len = name_length(p);
 		bool depth = len == 2 && memcmp(p, "**", 2) == 0;
 		if (!depth && check_name(text, p, len, e) != 0) {
 			return -1;
@@ -449,11 +470,10 @@ glob_set glob_step(const struct glob *g, glob_set at, const char *name, size_t l
 glob_set glob_walk(const struct glob *g, const char *path) {
 	glob_set at = glob_start(g);
 
-	for (const char *p = path + strspn(path, "/"); *p != '\0' && at != 0;) {
-		size_t len = strcspn(p, "/");
+	for (const char *p = after_slashes(path); *p != '\0' && at != 0;) {
+		size_t len = name_length(p);
 		at = glob_step(g, at, p, len);
-		p += len;
-		p += strspn(p, "/");
+		p = after_slashes(p + len);
 	}
 	return at;
 }

@@ -34,7 +34,8 @@ struct invocation {
 	bool mcp;
 	bool replay;
 	bool ask;
-	const char *ask_fd; /* --ask-fd, or NULL */
+	const char *ask_fd;    /* --ask-fd, or NULL */
+	const char *result_fd; /* --result-fd, or NULL */
 	bool for_exec, as_path, as_host, as_command, prompt, last_run;
 	const char *run_id;
 	bool dashes; /* "--" stands before all arguments that are no options */
@@ -43,7 +44,8 @@ struct invocation {
 	/* of the audit log; NULL: not given */
 	const char *since, *until, *session, *verdict, *path, *kind, *format;
 	bool follow;
-	const char *tools; /* of mcp; NULL: all */
+	const char *tools;     /* of mcp; NULL: all */
+	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
 	bool serial;
@@ -55,7 +57,7 @@ struct invocation {
 	bool timings;
 	int64_t timings_at;       /* CLOCK_MONOTONIC, ns */
 	int64_t timings_start_us; /* processor time of this process until then */
-	bool reported;            /* the failure is on stdout as JSON, stderr needs no copy */
+	bool reported;            /* the failure is printed as JSON, stderr needs no copy */
 };
 
 /* Each returns the exit status, or -1 with *err filled. */
@@ -114,6 +116,19 @@ int check_caller(struct corral_error *err);
 
 /* Writes text and a newline, where it lacks one, to stdout. */
 int print_text(const char *text, struct corral_error *err);
+int print_text_to(int fd, const char *text, struct corral_error *err);
+
+/* The open descriptor whose number is the value of an option. */
+int descriptor_of(const char *option, const char *text, const char *remedy, int *ret,
+		  struct corral_error *err);
+
+/* result_fd.c: where the JSON object goes. */
+struct result_place {
+	int fd;     /* stdout without --result-fd */
+	int cancel; /* 0: none; else readable, or closed, when the caller wants the end */
+};
+int result_place(const struct invocation *inv, struct result_place *ret, struct corral_error *err);
+int result_print(const struct result_place *place, const char *text, struct corral_error *err);
 
 /* Prints one line on stderr, with the prefix "corral: ". */
 void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

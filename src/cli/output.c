@@ -59,19 +59,27 @@ int check_caller(struct corral_error *err) {
 	return -1;
 }
 
-int print_text(const char *text, struct corral_error *err) {
+int print_text_to(int fd, const char *text, struct corral_error *err) {
 	size_t len = strlen(text);
 	bool newline = len == 0 || text[len - 1] != '\n';
 
-	if (fd_write_all(STDOUT_FILENO, text, len) == 0 &&
-	    (!newline || fd_write_all(STDOUT_FILENO, "\n", 1) == 0)) {
+	if (fd_write_all(fd, text, len) == 0 && (!newline || fd_write_all(fd, "\n", 1) == 0)) {
 		return 0;
 	}
 	int sys = errno;
 	begin_error(err, CORRAL_E_SETUP, "output");
 	err->sys_errno = sys;
-	(void)snprintf(err->message, sizeof err->message, "cannot write to stdout");
+	if (fd == STDOUT_FILENO) {
+		(void)snprintf(err->message, sizeof err->message, "cannot write to stdout");
+	} else {
+		(void)snprintf(err->message, sizeof err->message, "cannot write to descriptor %d",
+			       fd);
+	}
 	return -1;
+}
+
+int print_text(const char *text, struct corral_error *err) {
+	return print_text_to(STDOUT_FILENO, text, err);
 }
 
 void print_note(const char *fmt, ...) {

@@ -302,24 +302,26 @@ static void note_audit(const struct corral_result *result) {
 	}
 }
 
-static void print_notes(const struct invocation *inv, const struct corral_result *result) {
+static void note_person(const struct invocation *inv, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result);
 
-	if (ending[0] != '\0' && !inv->json) {
+	if (ending[0] != '\0') {
 		print_note("ended by %s", ending);
 	}
-	if (!inv->json) {
-		note_leaks(result);
-		note_pending(result);
-		note_audit(result);
-		note_strays(result);
-		note_denials(result);
-	}
-	if (corral_result_hint(result)[0] != '\0' && !inv->json) {
+	note_leaks(result);
+	note_pending(result);
+	note_audit(result);
+	note_strays(result);
+	note_denials(result);
+	if (corral_result_hint(result)[0] != '\0') {
 		print_note("hint: %s", corral_result_hint(result));
 	}
-	if (!inv->json) {
-		note_created(inv, result);
+	note_created(inv, result);
+}
+
+static void print_notes(const struct invocation *inv, const struct corral_result *result) {
+	if (!inv->json && inv->result_fd == NULL) { /* a program has them in the object */
+		note_person(inv, result);
 	}
 	if (inv->verbose && !banner_end(inv, result)) {
 		print_note("%s, status %d, after %lld ms at level %s", corral_result_reason(result),
@@ -327,7 +329,7 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 			   (long long)corral_result_duration_ms(result),
 			   corral_result_level(result));
 	}
-	if (inv->timings && !inv->json) {
+	if (inv->timings && !inv->json && inv->result_fd == NULL) {
 		timings_print(result);
 	}
 }
@@ -349,8 +351,6 @@ static int person_status(const struct corral_result *result) {
 /* --ask and --ask-fd. */
 static int set_ask(const struct invocation *inv, struct corral_options *how,
 		   struct corral_error *err) {
-	char *end = NULL;
-
 	if (inv->ask && inv->ask_fd != NULL) {
 		return usage_error(err, "use one of them", "--ask and --ask-fd cannot be combined");
 	}
@@ -358,15 +358,9 @@ static int set_ask(const struct invocation *inv, struct corral_options *how,
 		how->ask = inv->ask ? CORRAL_ASK_TERMINAL : CORRAL_ASK_NO;
 		return 0;
 	}
-	long fd = strtol(inv->ask_fd, &end, 10);
-	if (end == inv->ask_fd || *end != '\0' || fd < 0 || fd > 1 << 20 ||
-	    fcntl((int)fd, F_GETFD) < 0) {
-		return usage_error(err, "pass a socket of the calling program: --ask-fd 3",
-				   "--ask-fd: %s is not an open descriptor", inv->ask_fd);
-	}
 	how->ask = CORRAL_ASK_FD;
-	how->ask_fd = (int)fd;
-	return 0;
+	return descriptor_of("--ask-fd", inv->ask_fd,
+			     "pass a socket of the calling program: --ask-fd 3", &how->ask_fd, err);
 }
 
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
@@ -395,42 +389,61 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	return status;
 }
 
-/* A usage error goes to stderr alone; every other failure is a JSON result on stdout. */
-static int report_failure(struct invocation *inv, const struct corral_options *how, char *failure,
-			  struct corral_error *err) {
+/* A usage error goes to stderr alone; every other failure is a JSON result. */
+static int report_failure(struct invocation *inv, const struct corral_options *how,
+			  const struct result_place *place, struct corral_error *err) {
 	struct corral_error unprintable;
-	auto_free char *text = failure;
+	auto_free char *text = *how->failure;
 
 	if (err->kind != CORRAL_E_USAGE &&
 	    (text != NULL || corral_failure_json(err, how->id, &text) == 0)) {
-		inv->reported = print_text(text, &unprintable) == 0;
+		inv->reported = result_print(place, text, &unprintable) == 0;
 	}
 	return -1;
 }
 
-static int run_tool_call(struct invocation *inv, const char *const *argv,
+/* With --json the output is captured; with --result-fd alone it is the caller's, and so are the
+ * defaults of time and size. */
+static void set_streams(struct invocation *inv, bool terminal, struct corral_options *how) {
+	if (inv->json) {
+		how->in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
+		return;
+	}
+	corral_policy_for_person(inv->policy);
+	how->in = STDIN_FILENO;
+	how->out = STDOUT_FILENO;
+	how->err = STDERR_FILENO;
+	how->terminal = terminal;
+}
+
+static int run_tool_call(struct invocation *inv, const char *const *argv, bool terminal,
 			 struct corral_error *err) {
 	struct corral_options how = CORRAL_OPTIONS_INIT;
 	struct corral_timing own[TIMINGS_OWN];
 	struct corral_result *result = NULL;
+	struct result_place place;
 	char id[CORRAL_ID_SIZE] = "", *failure = NULL;
 
+	if (result_place(inv, &place, err) != 0) {
+		return -1;
+	}
 	how.id = id;
 	how.failure = &failure;
-	how.in = inv->pass_stdin ? STDIN_FILENO : CORRAL_NULL;
 	how.forward = 1;
 	how.last = how.pool = 1;
+	how.cancel_fd = place.cancel;
+	set_streams(inv, terminal, &how);
 	timings_request(inv, own, &how);
 	if (set_ask(inv, &how, err) != 0 || (inv->verbose && announce(inv, argv, err) != 0) ||
 	    corral_run(inv->policy, argv, &how, &result, err) != 0) {
-		return report_failure(inv, &how, failure, err);
+		return report_failure(inv, &how, &place, err);
 	}
 	print_notes(inv, result);
-	int status = corral_result_status(result);
+	int status = inv->json ? corral_result_status(result) : person_status(result);
 	auto_free char *text = NULL;
 	int rc = corral_result_json(result, &text, err);
 	corral_result_free(result);
-	return rc == 0 && print_text(text, err) == 0 ? status : -1;
+	return rc == 0 && result_print(&place, text, err) == 0 ? status : -1;
 }
 
 static bool at_terminal(void) {
@@ -442,7 +455,8 @@ static int check_streams(const struct invocation *inv, struct corral_error *err)
 		return usage_error(err, "remove --stdin: without --json, stdin is always passed on",
 				   "--stdin needs --json");
 	}
-	if (inv->json && (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+	if (inv->json && inv->result_fd == NULL &&
+	    (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) {
 		return setup_error(err, "redirect it: --json >FILE",
 				   "--json: stdout is closed or not open for writing");
 	}
@@ -467,8 +481,7 @@ int verb_run(struct invocation *inv, struct corral_error *err) {
 		return usage_error(err, "corral run [options] [--] COMMAND [ARG...]",
 				   "no command given");
 	}
-	if (inv->json) {
-		return run_tool_call(inv, argv, err);
-	}
-	return run_for_person(inv, argv, inv->tty != TTY_NEVER && at_terminal(), err);
+	bool terminal = !inv->json && inv->tty != TTY_NEVER && at_terminal();
+	return inv->json || inv->result_fd != NULL ? run_tool_call(inv, argv, terminal, err)
+						   : run_for_person(inv, argv, terminal, err);
 }

@@ -48,6 +48,7 @@ enum option_id {
 	OPTION_REPLAY, /* --replay */
 	OPTION_ASK,    /* --ask, --ask-fd N */
 	OPTION_ASK_FD,
+	OPTION_RESULT_FD,   /* --result-fd N */
 	OPTION_TIMINGS,     /* --timings */
 	OPTION_AUDIT_SINCE, /* from here on: of the audit log */
 	OPTION_AUDIT_UNTIL,
@@ -57,7 +58,8 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
-	OPTION_TOOLS,        /* --tools */
+	OPTION_TOOLS,        /* --tools, --http of mcp */
+	OPTION_HTTP,
 	OPTION_SESSION_NAME, /* from here on: of sessions */
 	OPTION_SESSION_TIME,
 	OPTION_TOKEN_FILE,

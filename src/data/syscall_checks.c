@@ -285,6 +285,22 @@ static const struct syscall_refusal refusals_other_process[] = {
 	WHEN(ANY_BIT(0, ALL_BITS), EPERM, "another process than the caller"),
 };
 
+/* A nested sandbox may create every kind of namespace but TIME, which no sandbox uses. */
+static const struct syscall_refusal refusals_inner_unshare[] = {
+	WHEN(ANY_BIT(0, ~0x7e070f00U), EPERM, "a time namespace, or an unknown flag"),
+};
+
+/* RLIMIT_LOCKS, which the kernel no longer uses: the broker marks processes by it (broker/domain.c). */
+#define RLIMIT_LOCKS_ 10
+
+static const struct syscall_refusal refusals_setrlimit_of_tag[] = {
+	WHEN(ONE_OF(0, ALL_BITS, RLIMIT_LOCKS_), EPERM, "the mark of a Landlock domain"),
+};
+
+static const struct syscall_refusal refusals_prlimit_of_tag[] = {
+	WHEN(ONE_OF(1, ALL_BITS, RLIMIT_LOCKS_), ASK_BROKER, "the mark of a Landlock domain: only reading it is allowed"),
+};
+
 static const struct syscall_refusal refusals_owner[] = {
 	WHEN(ONE_OF(1, ALL_BITS, 8, 15), ASK_BROKER, "F_SETOWN, F_SETOWN_EX"),
 };
@@ -387,6 +403,7 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_FAST_SECOND] = CHECK_ROWS(refusals_fast_second),
 	[CHECK_FAST_THIRD] = CHECK_ROWS(refusals_fast_third),
 	[CHECK_FROM_CWD] = CHECK_ROWS(refusals_from_cwd),
+	[CHECK_INNER_UNSHARE] = CHECK_ROWS(refusals_inner_unshare),
 	[CHECK_IOCTL_BROKER] = CHECK_ROWS_AND(refusals_ioctl_broker, CHECK_IOCTL),
 	[CHECK_MEMORY_OPEN] = CHECK_ROWS(refusals_memory_open),
 	[CHECK_MEMORY_OPENAT] = CHECK_ROWS(refusals_memory_openat),
@@ -398,6 +415,9 @@ const struct syscall_check syscall_checks[CHECK_COUNT] = {
 	[CHECK_OTHER_PROCESS] = CHECK_ROWS(refusals_other_process),
 	[CHECK_OTHER_SETPRIORITY] = CHECK_ROWS_AND(refusals_other_priority, CHECK_SETPRIORITY),
 	[CHECK_OWNER] = CHECK_ROWS(refusals_owner),
+	[CHECK_PRLIMIT_OF_OTHER_OR_TAG] = CHECK_ROWS_AND(refusals_prlimit_of_tag, CHECK_OTHER_PROCESS),
+	[CHECK_PRLIMIT_OF_TAG] = CHECK_ROWS_AND(refusals_prlimit_of_tag, CHECK_FIRST_PROCESS),
+	[CHECK_SETRLIMIT_OF_TAG] = CHECK_ROWS(refusals_setrlimit_of_tag),
 	[CHECK_SETSOCKOPT_NO_NET] = CHECK_ROWS_AND(refusals_setsockopt_no_net, CHECK_SETSOCKOPT_SHARED),
 	[CHECK_SETSOCKOPT_SHARED] = CHECK_ROWS_AND(refusals_setsockopt_shared, CHECK_SETSOCKOPT),
 	[CHECK_SOCKET_ALONE] = CHECK_ROWS_AND(refusals_socket_alone, CHECK_SOCKET),

@@ -78,6 +78,8 @@ enum syscall_trait {
 	TRAIT_EXEC = 16384,  /* only listed programs may be executed */
 	TRAIT_WATCH = 32768, /* the broker records reads of hidden files; it checks nothing */
 	TRAIT_WATCH_EXEC = 65536, /* likewise programs that may not be executed */
+	TRAIT_DOMAINS = 131072,   /* the command may enter Landlock domains; the broker keeps them */
+	TRAIT_INNER = 262144,     /* the command may create namespaces, and mount in them */
 };
 
 /* Checks of arguments; several calls share one if the argument has the same position.  The
@@ -127,6 +129,7 @@ enum syscall_check_id {
 	CHECK_FAST_SECOND,
 	CHECK_FAST_THIRD,
 	CHECK_FROM_CWD,
+	CHECK_INNER_UNSHARE,
 	CHECK_IOCTL_BROKER,
 	CHECK_MEMORY_OPEN,
 	CHECK_MEMORY_OPENAT,
@@ -138,6 +141,9 @@ enum syscall_check_id {
 	CHECK_OTHER_PROCESS,
 	CHECK_OTHER_SETPRIORITY,
 	CHECK_OWNER,
+	CHECK_PRLIMIT_OF_OTHER_OR_TAG,
+	CHECK_PRLIMIT_OF_TAG,
+	CHECK_SETRLIMIT_OF_TAG,
 	CHECK_SETSOCKOPT_NO_NET,
 	CHECK_SETSOCKOPT_SHARED,
 	CHECK_SOCKET_ALONE,

@@ -190,10 +190,16 @@ int tool_put_content(const struct lens *v, const struct place *p, struct bytes c
 int tool_write(const struct lens *v, const char *path, struct bytes content, unsigned flags,
 	       struct err *e) {
 	struct place p;
-	unsigned how = (flags & WRITE_PARENTS) != 0 ? WALK_PARENTS : 0;
 
-	if (access_allowed(v, path, how, ACCESS_WRITE, &p, e) != 0) {
+	/* First without new directories: a file that is refused leaves none behind. */
+	if (access_allowed(v, path, 0, ACCESS_WRITE, &p, e) != 0) {
 		return -1;
+	}
+	if ((flags & WRITE_PARENTS) != 0 && p.kind == PLACE_MISSING && p.dir < 0) {
+		place_done(&p);
+		if (access_allowed(v, path, WALK_PARENTS, ACCESS_WRITE, &p, e) != 0) {
+			return -1;
+		}
 	}
 	int rc = tool_put_content(v, &p, content, (flags & WRITE_NEW) != 0, e);
 	place_done(&p);

@@ -7,6 +7,8 @@
  * Fails:    never. */
 #include "leak/view.h"
 
+#include "leak/processor.h"
+
 #include <string.h>
 
 static bool is_base64(unsigned char c) {
@@ -67,7 +69,7 @@ AVX2 void leak_masks_avx2(const unsigned char *data, struct leak_masks *ret) {
 
 leak_masks_fn *leak_masks_choose(void) {
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2")) {
+	if ((processor_features() & PROCESSOR_AVX2) != 0) {
 		return leak_masks_avx2;
 	}
 #endif

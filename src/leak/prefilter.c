@@ -10,6 +10,8 @@
  * Fails:    never: a false hit costs time. */
 #include "leak/scan.h"
 
+#include "leak/processor.h"
+
 #include <string.h>
 
 static inline bool in_bitmap(const struct leak_tables *t, uint32_t folded) {
@@ -196,17 +198,11 @@ AVX512 static size_t block_avx512(const struct leak_tables *tables, const unsign
 #endif
 
 enum leak_simd leak_prefilter_choose(void) {
-#ifdef __x86_64__
-	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-		    __builtin_cpu_supports("popcnt");
-	if (avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
-	    __builtin_cpu_supports("avx512vbmi2")) {
-		return LEAK_AVX512;
-	}
-	return avx2 ? LEAK_AVX2 : LEAK_PORTABLE;
-#else
-	return LEAK_PORTABLE;
-#endif
+	unsigned has = processor_features();
+
+	return (has & PROCESSOR_AVX512) != 0 ? LEAK_AVX512
+	       : (has & PROCESSOR_AVX2) != 0 ? LEAK_AVX2
+					     : LEAK_PORTABLE;
 }
 
 /* Finds the hits among the positions 0 to len-1 of the data; four bytes are there at each. */

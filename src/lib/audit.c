@@ -115,14 +115,10 @@ struct recording {
 };
 
 static void recording_begin(struct recording *r, struct prepared *p) {
-	struct err unused = {0};
-
 	*r = (struct recording){.p = p, .identity = identity_of(p)};
 	buf_init(&r->out);
 	buf_reserve(&r->out, RECORD_USUAL);
-	if (p->policy.sha256[0] == '\0') {
-		(void)policy_hash(&p->arena, &p->policy, &unused); /* else it is missing */
-	}
+	prepared_hash(p);
 	r->facts = (struct audit_run_facts){
 		.id = r->identity.id,
 		.session = r->identity.session,

@@ -97,6 +97,7 @@ struct prepared {
 	char **shown_argv;               /* the command line without secrets; NULL: it has none */
 	struct refused_command *refused; /* the command rules refuse the command; NULL */
 	enum secrets_use secrets_use;
+	bool hash_later; /* prepared_hash() computes policy.sha256 */
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
 	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
 	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
@@ -222,6 +223,9 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e);
 
+/* Computes policy.sha256 of a struct prepared unless it is there; without memory it stays empty. */
+void prepared_hash(void *prepared);
+
 /* The same for the host of a snapshot: no fact and no file of this host is used, and no policy file
  * but that of --policy. */
 int prepared_plan_recorded(const struct corral_policy *policy, struct snapshot *s,
@@ -314,6 +318,9 @@ int result_timings_make(const struct prepared *p, struct corral_result *r);
 void result_timings_take(struct prepared *p, struct corral_result *r);
 /* The member "timings"; null when r is NULL or has none. */
 void result_timings_emit(struct emit *j, const struct corral_result *r);
+
+/* Copies the hash of the policy, which prepared_hash() has computed after result_new(). */
+void result_take_hash(struct corral_result *result, const struct prepared *p);
 
 /* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);

@@ -42,7 +42,7 @@ static const char *chosen_workspace(const struct host *host) {
 
 /* The use of a resolved policy. */
 struct purpose {
-	bool to_run;
+	bool skip_hash;
 	bool recorded;              /* for a snapshot's host: policy files are not part of it */
 	const struct policy_fs *fs; /* NULL: this host's files */
 };
@@ -95,7 +95,7 @@ static int resolve_into(const struct corral_policy *policy, const struct host *h
 		.extra_file = policy->file,
 		.no_config = policy->no_config || purpose->recorded,
 		.tool_call = !policy->person,
-		.skip_hash = purpose->to_run && policy->person, /* only JSON shows it */
+		.skip_hash = purpose->skip_hash,
 		.settings = policy->settings,
 		.nsettings = policy->nsettings,
 	};
@@ -161,10 +161,20 @@ int prepared_resolve(const struct corral_policy *policy, bool to_run, struct pre
 		return -1;
 	}
 	timings_stamp(p->timings, STEP_PROBE);
-	struct purpose purpose = {.to_run = to_run};
+	/* A person sees it only in the audit log, which computes it. */
+	struct purpose purpose = {.skip_hash = to_run && (policy->person || p->hash_later)};
 	int rc = resolve_for(policy, &purpose, p, e);
 	timings_stamp(p->timings, STEP_POLICY);
 	return rc;
+}
+
+void prepared_hash(void *prepared) {
+	struct prepared *p = prepared;
+	struct err unused = {0};
+
+	if (p->policy.sha256[0] == '\0') {
+		(void)policy_hash(&p->arena, &p->policy, &unused); /* else it is missing */
+	}
 }
 
 /* ---- the plan ---- */
@@ -332,6 +342,15 @@ static void remember_and_give_up_namespaces(struct prepared *p, const char *why)
 	give_up_namespaces(p, why);
 }
 
+static bool plans_netns_helper(const struct prepared *p) {
+	return plans_namespaces(p) && p->plan.own_net && !p->host.netns_at_once;
+}
+
+static void give_up_netns_helper(struct prepared *p, const char *why) {
+	(void)why; /* the guarantees are the same */
+	p->host.netns_at_once = true;
+}
+
 static bool plans_broker(const struct prepared *p) {
 	return p->plan.broker;
 }
@@ -358,6 +377,7 @@ static const struct fallback {
 } fallbacks[] = {
 	{ERR_NO_CLONE, plans_namespaces, give_up_namespaces},
 	{ERR_NO_NAMESPACES, plans_namespaces, remember_and_give_up_namespaces},
+	{ERR_NO_NETNS, plans_netns_helper, give_up_netns_helper},
 	{ERR_NO_BROKER, plans_broker, give_up_broker},
 	{ERR_NO_SCOPE, plans_scope, give_up_scope},
 };

@@ -55,6 +55,11 @@ static int copy_notes(struct arena *a, const struct plan *plan, struct enforceme
 	return to->notes == NULL ? -1 : 0;
 }
 
+void result_take_hash(struct corral_result *result, const struct prepared *p) {
+	memcpy(result->enforcement.policy_sha256, p->policy.sha256,
+	       sizeof result->enforcement.policy_sha256);
+}
+
 struct corral_result *result_new(const struct prepared *p) {
 	struct corral_result *r = calloc(1, sizeof *r);
 	if (r == NULL) {
@@ -68,7 +73,7 @@ struct corral_result *result_new(const struct prepared *p) {
 		.memory_bytes = plan_memory_bytes(&p->plan),
 		.sampled = p->plan.sampled,
 	};
-	memcpy(r->enforcement.policy_sha256, p->policy.sha256, sizeof r->enforcement.policy_sha256);
+	result_take_hash(r, p);
 	for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
 		if (copy_guarantee(&r->arena, &p->plan.guarantees[i],
 				   &r->enforcement.guarantees[i]) != 0) {

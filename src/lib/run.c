@@ -188,6 +188,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		return err_memory(e, "library");
 	}
 	request.leaks = &leaks.source;
+	request.meanwhile = (struct run_meanwhile){prepared_hash, p};
 	request.ask = ask;
 	pool_begin(p, o, &request, &pool);
 	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);
@@ -198,6 +199,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		return -1;
 	}
 	result_complete(result);
+	result_take_hash(result, p);
 	result->args_leaks = p->args_leaks;
 	p->args_leaks = (struct leak_log){0};
 	result_timings_take(p, result);
@@ -232,7 +234,8 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	       struct corral_error *err) {
 	struct corral_options o = CORRAL_OPTIONS_INIT;
 	struct prepared p = {.command = argv == NULL ? NULL : argv[0],
-			     .secrets_use = SECRETS_GIVEN};
+			     .secrets_use = SECRETS_GIVEN,
+			     .hash_later = true};
 	struct asking ask = {.p = NULL};
 	struct err e = {0};
 
@@ -280,6 +283,7 @@ static int start_and_keep(struct corral_process *process, struct run_request *re
 	}
 	timings_stamp(p->timings, STEP_RECORDS);
 	if (run_start(&p->arena, request, &process->running, e) == 0) {
+		prepared_hash(p);
 		return 0;
 	}
 	keeping_end(&process->keeping, NULL, e);
@@ -331,6 +335,7 @@ static int start(struct corral_process *process, const struct corral_policy *pol
 	process->prepared.shell = command_runs_string(argv) ? argv[0] : NULL;
 	process->prepared.streams_inherited = true;
 	process->prepared.secrets_use = SECRETS_GIVEN;
+	process->prepared.hash_later = true;
 	if (result_timings_begin(&process->prepared, o, e) != 0 ||
 	    prepared_plan(policy, true, &process->prepared, e) != 0 ||
 	    check_scan(&process->prepared.plan, e) != 0 ||
@@ -407,6 +412,7 @@ int corral_wait(struct corral_process *process, struct corral_result **result,
 	keeping_end(&process->keeping, process->result, NULL);
 	if (rc == 0) {
 		result_complete(process->result);
+		result_take_hash(process->result, &process->prepared);
 		process->result->args_leaks = process->prepared.args_leaks;
 		process->prepared.args_leaks = (struct leak_log){0};
 		result_timings_take(&process->prepared, process->result);

@@ -117,15 +117,12 @@ static int find_environment(struct corral_session *s, struct err *e) {
 static int open_session(struct corral_session *s, const struct corral_policy *policy,
 			struct err *e) {
 	struct prepared *p = &s->prepared;
-	struct err unused = {0};
 
 	p->secrets_use = SECRETS_GIVEN;
 	if (prepared_plan(policy, true, p, e) != 0) {
 		return -1;
 	}
-	if (p->policy.sha256[0] == '\0') {
-		(void)policy_hash(&p->arena, &p->policy, &unused); /* else it is missing */
-	}
+	prepared_hash(p);
 	if (leaks_begin(&s->leaks, p, e) != 0) {
 		return -1;
 	}

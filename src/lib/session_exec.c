@@ -182,6 +182,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.output_bytes = lower(o->output_bytes, p->plan.output_bytes),
 		.leaks = &s->source,
 		.key = o->key,
+		.watch = {o->output, o->output_arg},
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);

@@ -30,7 +30,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 ENDS_WITH(corral_audit_options, form);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
-ENDS_WITH(corral_exec_options, failure);
+ENDS_WITH(corral_exec_options, output_arg);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }

@@ -212,7 +212,7 @@ int gate_process_start(const struct plan *plan, const struct gate_scanner *scann
 		.net = &plan->net,
 		.ledger = ledger,
 		.host_loopback = plan_lacks_namespaces(plan),
-		.landlock_abi = plan->landlock_abi,
+		.landlock_abi = plan->gate_abi,
 		.channel = -1,
 		.lifeline = -1,
 		.scanner = -1,

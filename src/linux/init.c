@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "data/syscalls.h"
 #include "linux/broker/ask.h"
+#include "linux/broker/placeholder.h"
 #include "linux/broker/broker.h"
 #include "gate/wire.h"
 #include "linux/broker/connect.h"
@@ -274,6 +275,7 @@ static _Noreturn void report_exit(struct init *in, int status) {
 	run_state->status = status;
 	run_state->ended = 1;
 	reaper_end(&in->reaper);
+	placeholder_remove_all();
 	if (in->kit->count_usage) {
 		run_state_count(run_state);
 	}
@@ -287,6 +289,7 @@ static _Noreturn void report_exit(struct init *in, int status) {
  * kills it here.  The wardens remove the run's directory. */
 static _Noreturn void kill_all_and_exit(struct init *in) {
 	reaper_end(&in->reaper);
+	placeholder_remove_all();
 	_exit(SETUP_FAILED);
 }
 

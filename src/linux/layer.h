@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "linux/netns.h"
 #include "plan/plan.h"
 
 #include <linux/filter.h>
@@ -43,6 +44,11 @@ struct kit {
 
 	/* network */
 	char echo_groups[32]; /* value for net.ipv4.ping_group_range */
+	enum netns_maker netns;
+	pid_t netns_helper;
+	volatile enum netns_step netns_step; /* the helper shares this memory */
+	volatile int netns_socket;           /* in the new namespace, or -errno */
+	int sys_fd;                          /* the host's /proc/sys; -1: not open */
 
 	/* mounts */
 	bool follow; /* send the mount namespace to the supervisor (linux/follow.c, ask_file.c) */
@@ -145,7 +151,7 @@ struct layer {
 extern const struct layer *const layers[];
 
 extern const struct layer layer_scratch, layer_idmap, layer_cgroup, layer_inherited, layer_mounts,
-	layer_network, layer_hostname, layer_quotas, layer_terminal, layer_directory, layer_limits,
-	layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
+	layer_netns, layer_network, layer_hostname, layer_quotas, layer_terminal, layer_directory,
+	layer_limits, layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
 
 #endif

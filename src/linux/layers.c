@@ -14,11 +14,12 @@
 const struct layer *const layers[] = {
 	&layer_scratch,      /* first: makes the directories that later layers open */
 	&layer_cgroup,       /* before the child allocates: its set-up counts as use of the run */
+	&layer_netns,        /* early: its helper works while pid 1 enters the layers below */
 	&layer_inherited,    /* while /proc/self is the host's, and before the set-up's work */
 	&layer_idmap,        /* every later layer needs the capabilities of the mapped id */
 	&layer_quotas,       /* while the host's writable /proc/sys is still mounted */
-	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas */
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
+	&layer_network,      /* needs CAP_NET_ADMIN; after mounts, the longest work beside the helper */
 	&layer_hostname,     /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
 	&layer_directory,    /* the working directory is in the new root */

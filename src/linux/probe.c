@@ -58,11 +58,10 @@ static enum look_kind kind_of(mode_t mode) {
 
 /* The mode decides most cases without another system call: a successful lstat(2) shows that
  * every directory above can be searched.  An ACL shows in the group bits. */
-static bool reachable(const char *path, const struct stat *st) {
+static bool reachable(uid_t own, const char *path, const struct stat *st) {
 	if ((st->st_mode & (S_IROTH | S_IWOTH)) != 0) {
 		return true;
 	}
-	uid_t own = geteuid();
 	if (own == 0) {
 		return true;
 	}
@@ -77,8 +76,8 @@ static bool reachable(const char *path, const struct stat *st) {
 }
 
 static struct look real_look(void *ctx, const char *path) {
+	const uid_t *own = ctx;
 	struct stat st;
-	(void)ctx;
 	if (lstat(path, &st) != 0) {
 		return (struct look){.kind = LOOK_NOTHING};
 	}
@@ -89,7 +88,7 @@ static struct look real_look(void *ctx, const char *path) {
 		.uid = st.st_uid,
 		.mode = st.st_mode & 07777,
 		.names = st.st_nlink,
-		.reachable = reachable(path, &st),
+		.reachable = reachable(*own, path, &st),
 	};
 }
 
@@ -544,6 +543,12 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 	};
 	char cwd[PATH_MAX];
 	const char *home;
+	uid_t *own = arena_alloc(a, sizeof *own);
+	if (own == NULL) {
+		return err_memory(e, "probe");
+	}
+	*own = uid;
+	h.fs.ctx = own;
 
 	/* First: HOME and the environment are not trusted if the user ids differ. */
 	if (credentials_check(e) != 0) {

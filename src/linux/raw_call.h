@@ -6,7 +6,10 @@
 #ifndef CORRAL_LINUX_RAW_CALL_H
 #define CORRAL_LINUX_RAW_CALL_H
 
+#include <linux/sched.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 static inline long raw_call6(long nr, const long a[6]) {
@@ -39,6 +42,52 @@ static inline long raw_call6(long nr, const long a[6]) {
 }
 #else
 #error "no system call instruction is known for this architecture"
+#endif
+
+/* clone3(2) for a process that shares this memory while both run, on the stack of the arguments.
+ * main must not return.  Returns the pid, or -errno. */
+#if defined(__x86_64__)
+static inline long raw_clone3(const struct clone_args *args, size_t size, void (*main)(void *),
+			      void *arg) {
+	register void (*fn)(void *) __asm__("r12") = main;
+	register void *own __asm__("r13") = arg;
+	long result;
+
+	__asm__ volatile("syscall\n\t"
+			 "testq %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "movq %%r13, %%rdi\n\t"
+			 "callq *%%r12\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(result)
+			 : "a"(SYS_clone3), "D"(args), "S"(size), "r"(fn), "r"(own)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#elif defined(__aarch64__)
+static inline long raw_clone3(const struct clone_args *args, size_t size, void (*main)(void *),
+			      void *arg) {
+	register void (*fn)(void *) __asm__("x9") = main;
+	register void *own __asm__("x10") = arg;
+	register long x8 __asm__("x8") = SYS_clone3;
+	register long x0 __asm__("x0") = (long)(intptr_t)args;
+	register long x1 __asm__("x1") = (long)size;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "mov x30, xzr\n\t"
+			 "mov x0, x10\n\t"
+			 "blr x9\n\t"
+			 "brk #1\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(fn), "r"(own)
+			 : "memory");
+	return x0;
+}
 #endif
 
 /* The result, or -errno.  Missing arguments are 0. */

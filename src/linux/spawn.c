@@ -10,8 +10,9 @@
  * 1. The supervisor fills struct kit with everything that needs memory, a lock or libc:
  *    argv, the paths to execve, the channel, the shared memory of run_state, journal and
  *    ledgers, Landlock rulesets and BPF program (prepare() of the layers), cgroup, gate.
- * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS,
- *    cgroup and network namespaces, in the run's cgroup.  It has a copy of the caller's
+ * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS and
+ *    cgroup namespaces, in the run's cgroup; the network namespace is created beside its work
+ *    (layers/netns.c).  It has a copy of the caller's
  *    memory, and the caller may have had threads: until execve it makes only system calls.
  *    Without namespaces clone() is enough, and the process becomes the outer warden.
  * 3. The first process enters the layers in the order of layers.c, then calls init_run()
@@ -238,7 +239,7 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = 0, /* the caller's wait(2) and SIGCHLD handler do not see it */
 	};
-	if (k->plan->own_net) {
+	if (k->netns == NETNS_HERE) {
 		args.flags |= CLONE_NEWNET;
 	}
 	if (k->waits) {
@@ -470,6 +471,8 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.cow_upper = r->cow == NULL ? -1 : r->cow->upper,
 		.cow_work = r->cow == NULL ? -1 : r->cow->work,
 		.listener_fd = -1,
+		.netns = r->plan->own_net && r->host->netns_at_once ? NETNS_HERE : NETNS_NONE,
+		.sys_fd = -1,
 		.channel_fd = -1,
 		.gate_fd = -1,
 		.ask_fd = -1,

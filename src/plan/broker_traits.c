@@ -66,7 +66,8 @@ void broker_traits_needed(struct builder *b) {
 	plan->exceptions = broker_traits_set(b);
 	plan->broker = plan->judges && (plan->exceptions != 0 || b->h->sockets || b->h->asks);
 	plan->traits = plan->broker ? TRAIT_BROKER | plan->exceptions : 0;
-	if (plan->broker && (plan->exceptions & TRAIT_CHANGES) != 0) {
+	plan->traits |= nested_traits(plan);
+	if ((plan->traits & TRAIT_CHANGES) != 0) {
 		plan->traits |= TRAIT_MARKS;
 	}
 	if (plan->broker && b->h->sockets) {

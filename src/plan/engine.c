@@ -145,6 +145,7 @@ int engine_choose(struct plan *plan, const struct policy *p, const struct host *
 		plan->landlock_abi =
 			h->landlock_abi < LANDLOCK_ABI_KNOWN ? h->landlock_abi : LANDLOCK_ABI_KNOWN;
 	}
+	nested_choose(plan, p, h);
 	plan->broker = level != LEVEL_NONE && plan_lacks_namespaces(plan) && h->notify;
 	plan->run_dir = plan_lacks_namespaces(plan) ? h->run_dir : NULL;
 	return 0;

@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct mount) == 120, "write the new field, then change th
 _Static_assert(sizeof(struct rule) == 96, "write the new field, then change this number");
 _Static_assert(sizeof(struct plan) - sizeof(struct guarantee_report[GUARANTEE_COUNT]) -
 			       sizeof(struct net_plan) ==
-		       720,
+		       736,
 	       "write the new field, then change this number");
 #endif
 
@@ -147,6 +147,10 @@ void plan_fingerprint(const struct plan *plan, const struct host *host, struct b
 		plan->broker,
 		plan->judges,
 		plan->nested,
+		plan->inner,
+		plan->whole_proc,
+		(uint64_t)plan->gate_abi,
+		plan->spin,
 		plan->traits,
 		plan->exceptions,
 		plan->denials,

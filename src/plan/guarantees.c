@@ -92,7 +92,6 @@ static struct guarantee_report files(bool landlock) {
 
 static struct guarantee_report guarantee_rules(const struct plan *plan, const char *by) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {by}};
-	bool nested = plan->nested;
 	if (plan->exceptions == 0) {
 		return made;
 	}
@@ -109,17 +108,12 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 	}
 	made.state = plan->rules.required ? STATE_ABSENT : STATE_WEAKER;
 	if (plan->rules.required) {
-		made.why = nested ? "patterns, and rules for paths that do not exist yet, cannot "
-				    "be enforced when a nested sandbox is allowed"
-				  : "patterns, and rules for paths that do not exist yet, cannot "
-				    "be enforced: seccomp user notification is not available";
+		made.why = "patterns, and rules for paths that do not exist yet, cannot be "
+			   "enforced: seccomp user notification is not available";
 		return made;
 	}
-	made.why = nested ? "protected names that do not exist yet can be created, and a file that "
-			    "the host replaces is no longer protected: a nested sandbox is allowed"
-			  : "protected names that do not exist yet can be created, and a file that "
-			    "the host replaces is no longer protected: seccomp user notification "
-			    "is not available";
+	made.why = "protected names that do not exist yet can be created, and a file that the host "
+		   "replaces is no longer protected: seccomp user notification is not available";
 	return made;
 }
 

@@ -126,6 +126,7 @@ struct host {
 	const char *cow_dir; /* an unused path for the changes of a run; NULL without a state
 			      * directory */
 	struct host_cgroup cgroup;
+	bool netns_at_once;    /* this host refuses the helper of linux/layers/netns.c */
 	const char *scope_why; /* why systemd gave no scope when one was tried; NULL: try */
 	const char
 		*sampling_why; /* why processes cannot be measured from outside; NULL: they can */

@@ -232,6 +232,12 @@ void no_namespaces_traits(struct builder *b);
 /* patterns.c: rules about names. */
 void patterns_build(struct builder *b);
 int patterns_check(const struct builder *b, struct err *e);
+
+/* nested.c: what a sandbox inside this one may use.  Choose after the engine; check before the net;
+ * the traits of the filter that follow, once plan->broker is known. */
+void nested_choose(struct plan *plan, const struct policy *p, const struct host *h);
+int nested_check(struct builder *b, struct err *e);
+unsigned nested_traits(const struct plan *plan);
 /* broker_traits.c: the filter traits that those rules need; whether a run with namespaces has a
  * broker. */
 unsigned broker_traits_set(const struct builder *b);

@@ -309,6 +309,10 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan->use_cgroup = false;
 	plan->sampled = (struct sampled){0};
 	plan->processors = 0;
+	/* A spinning thread would use up a limit of processor time. */
+	plan->spin = policy_num(p, KEY_LIMITS_SPIN) != 0 &&
+		     limit_of(p, KEY_LIMITS_CPUS) == LIMIT_NONE &&
+		     limit_of(p, KEY_LIMITS_CPU_TIME) == LIMIT_NONE;
 
 	plan_rlimits(plan, p);
 	plan_time(plan);

@@ -287,6 +287,7 @@ void no_namespaces_traits(struct builder *b) {
 	traits |= open ? TRAIT_OPEN : 0;
 	if (plan->broker) {
 		traits |= TRAIT_BROKER | (plan->judges ? plan->exceptions : 0);
+		traits |= nested_traits(plan);
 		traits |= open ? 0 : TRAIT_MARKS;
 		traits |= b->h->sockets ? TRAIT_SOCKETS : 0;
 		traits |= plan->stand_in != NULL ? TRAIT_MEMORY : 0;

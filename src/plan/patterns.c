@@ -570,8 +570,7 @@ int patterns_check(const struct builder *b, struct err *e) {
 
 void patterns_build(struct builder *b) {
 	static const enum key_id lists[] = {KEY_FS_DENY, KEY_FS_PROTECT};
-	b->plan->nested = policy_num(b->p, KEY_NESTED) != 0;
-	b->plan->judges = b->h->notify && !b->plan->nested;
+	b->plan->judges = b->h->notify;
 	if (b->plan->engine < ENGINE_LANDLOCK) {
 		return; /* without Landlock no path can be hidden; the guarantees report that */
 	}

@@ -230,7 +230,8 @@ static int build(struct builder *b, struct err *e) {
 	for (size_t i = 0; i < b->p->nremarks; i++) {
 		plan_warn(b, b->p->remarks[i]);
 	}
-	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || net_choose(b, e) != 0) {
+	if ((b->no_namespaces && no_namespaces_check(b, e) != 0) || nested_check(b, e) != 0 ||
+	    net_choose(b, e) != 0) {
 		return -1;
 	}
 	if (view_build(b, e) != 0 || net_show(b, e) != 0 ||

@@ -172,7 +172,9 @@ struct plan {
 	struct net_plan net;
 	bool broker;         /* a broker answers the filter's seccomp user notifications */
 	bool judges;         /* the broker checks rules about names at each system call */
-	bool nested;         /* a nested sandbox is allowed, so the broker does not check them */
+	bool nested;         /* a nested sandbox is allowed */
+	bool inner;          /* and may create namespaces: the broker checks changes in them */
+	bool whole_proc;     /* and mount a procfs of its own */
 	unsigned traits;     /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* the traits that protected or hidden paths within a writable tree
 			      * need */
@@ -187,6 +189,7 @@ struct plan {
 			      * NULL with namespaces, which use a tmpfs */
 	const char *cow_dir; /* where changes of the workspace go; NULL: into it */
 	int landlock_abi;    /* the ABI to use; 0 for none */
+	int gate_abi;        /* the same, for the gate */
 	bool exec_limited;   /* only `execs` may be executed */
 	struct exec_file *execs; /* sorted by path */
 	size_t nexecs, execs_cap;
@@ -200,6 +203,7 @@ struct plan {
 	int64_t output_bytes;                            /* a stream; LIMIT_NONE for none */
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
+	bool spin; /* a thread may keep a processor awake for the broker (broker/spinner.c) */
 	struct sampled sampled;
 	bool scan_terminal; /* the default: of a person's streams only terminals are scanned */
 	enum leak_action scan_args, scan_output; /* a secret in the arguments; in the output */

@@ -152,4 +152,7 @@ int policy_unknown_profile(const struct value *v, struct err *e);
 int trust_lookup(const char *trust_file, const char *path, const char *sha256, bool *ret,
 		 struct err *e);
 
+/* A SHA-256 in hexadecimal. */
+void trust_hex(const unsigned char hash[32], char ret_hex[65]);
+
 #endif

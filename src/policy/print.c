@@ -13,6 +13,7 @@
 #include "policy/command_rule.h"
 
 #include <limits.h>
+#include <sodium/crypto_hash_sha256.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -422,6 +423,10 @@ static int hash_items(struct arena *a, const struct key *k, const struct value *
 /* One line a value, in the order of the rows, without origins (P5). */
 int policy_hash(struct arena *a, struct policy *p, struct err *e) {
 	auto_buf text = {0};
+	crypto_hash_sha256_state state;
+	unsigned char hash[crypto_hash_sha256_BYTES];
+
+	(void)crypto_hash_sha256_init(&state); /* none of the three can fail */
 	buf_puts(&text, "corral policy 1\n");
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct value *v = &p->values[i];
@@ -434,10 +439,14 @@ int policy_hash(struct arena *a, struct policy *p, struct err *e) {
 			put_scalar(&text, &keys[i], v);
 			buf_puts(&text, "\n");
 		}
+		if (buf_failed(&text)) {
+			return err_memory(e, "policy");
+		}
+		/* Line by line: the whole text would need memory that the kernel has to map. */
+		(void)crypto_hash_sha256_update(&state, (const unsigned char *)text.data, text.len);
+		text.len = 0;
 	}
-	if (buf_failed(&text)) {
-		return err_memory(e, "policy");
-	}
-	trust_sha256_hex(text.data, text.len, p->sha256);
+	(void)crypto_hash_sha256_final(&state, hash);
+	trust_hex(hash, p->sha256);
 	return 0;
 }

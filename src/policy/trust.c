@@ -25,10 +25,14 @@
 #define TRUST_FILE_MAX ((size_t)4 * 1024 * 1024)
 
 void trust_sha256_hex(const void *data, size_t len, char ret_hex[65]) {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char hash[crypto_hash_sha256_BYTES];
 	(void)crypto_hash_sha256(hash, data, len); /* cannot fail: it only computes */
-	for (size_t i = 0; i < sizeof hash; i++) {
+	trust_hex(hash, ret_hex);
+}
+
+void trust_hex(const unsigned char hash[32], char ret_hex[65]) {
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < crypto_hash_sha256_BYTES; i++) {
 		ret_hex[2 * i] = digits[hash[i] >> 4];
 		ret_hex[2 * i + 1] = digits[hash[i] & 15];
 	}

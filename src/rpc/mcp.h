@@ -51,11 +51,12 @@ enum mcp_leak { MCP_LEAK_PASS, MCP_LEAK_REDACT, MCP_LEAK_REFUSE };
 /* The settings of the server; they do not change while it runs. */
 struct mcp_config {
 	const struct corral_policy *policy;
-	const char *shell;  /* of the tool `shell`; NULL: /bin/sh */
-	const char *tools;  /* names with commas between; NULL: all */
-	char *start;        /* the directory in which commands start; owned */
-	char *instructions; /* for the model; owned */
-	int64_t timeout_ms; /* the longest of a call; -1: none */
+	struct corral_session *session; /* in which the commands run; NULL: each in a new sandbox */
+	const char *shell;              /* of the tool `shell`; NULL: /bin/sh */
+	const char *tools;              /* names with commas between; NULL: all */
+	char *start;                    /* the directory in which commands start; owned */
+	char *instructions;             /* for the model; owned */
+	int64_t timeout_ms;             /* the longest of a call; -1: none */
 	enum mcp_leak args, output;
 	struct corral_scanner *scanner; /* for the file tools; owned; NULL: none is needed */
 };

@@ -12,6 +12,7 @@ struct mcp_call {
 	const struct mcp_config *config;
 	json_t *arguments; /* checked against the tool's schema */
 	int cancel;        /* an eventfd: readable after a cancellation */
+	uint64_t key;      /* in a session: of corral_session_kill() */
 	/* Gets the output of a command as it comes; NULL: the client does not want it. */
 	void (*output)(void *arg, const char *bytes, size_t len);
 	void *output_arg;
@@ -96,6 +97,12 @@ char *mcp_text_encode(const char *bytes, size_t len);
 char *mcp_text_decode(const char *text, size_t *ret_len);
 
 /* ---- the tools ---- */
+
+/* Runs argv in config->session; the arguments are those of `exec`. */
+void mcp_run_in_session(const struct mcp_call *call, const char *const *argv,
+			struct mcp_reply *reply);
+/* The reply of a result, which it frees. */
+void mcp_run_finish(struct corral_result *result, struct mcp_reply *reply);
 
 mcp_tool_fn mcp_run_shell, mcp_run_exec, mcp_run_make_directory, mcp_run_move, mcp_run_delete;
 mcp_tool_fn mcp_files_read, mcp_files_write, mcp_files_edit, mcp_files_list, mcp_files_send;

@@ -7,7 +7,7 @@
  * Should:   know for each method in which sort of revision it exists.
  * Must not: work for a client whose revision is not known.
  * Fails:    with an error response. */
-#include "rpc/mcp_methods.h"
+#include "rpc/mcp_client.h"
 
 #include "base/auto.h"
 #include "base/str.h"
@@ -22,10 +22,11 @@
 
 /* One request and, if a method returns NULL, the error; SENT: the response comes later. */
 struct exchange {
-	struct mcp_server *s;
+	struct mcp_client *client;
 	struct mcp_request *request;
 	struct message_fault fault;
 	json_t *data; /* of the error */
+	int status;   /* of an HTTP response with the error; 0: 200 */
 	bool sent;
 };
 
@@ -40,7 +41,7 @@ static json_t *server_info(void) {
 			 CORRAL_VERSION);
 }
 
-json_t *mcp_server_result(const struct mcp_revision *revision, json_t *result) {
+json_t *mcp_client_result(const struct mcp_revision *revision, json_t *result) {
 	if (result == NULL || revision == NULL || (revision->features & MCP_STATELESS) == 0) {
 		return result;
 	}
@@ -75,23 +76,23 @@ static json_t *initialize(struct exchange *x) {
 	if (!json_is_string(wanted)) {
 		return fail(x, MESSAGE_INVALID_PARAMS, "protocolVersion must be a string");
 	}
-	if (x->s->agreed != NULL) {
+	if (x->client->agreed != NULL) {
 		return fail(x, MESSAGE_INVALID_REQUEST, "initialize was sent before");
 	}
 	const struct mcp_revision *revision = mcp_revision_find(json_string_value(wanted));
 	if (revision == NULL || (revision->features & MCP_STATELESS) != 0) {
 		revision = mcp_revision_fallback();
 	}
-	x->s->agreed = x->request->revision = revision;
+	x->client->agreed = x->request->revision = revision;
 	return json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", revision->name,
 			 "capabilities", "tools", "serverInfo", server_info(), "instructions",
-			 x->s->config->instructions);
+			 x->client->instructions);
 }
 
 static json_t *discover(struct exchange *x) {
 	return cacheable(x, json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions",
 				      mcp_revision_names(), "capabilities", "tools", "instructions",
-				      x->s->config->instructions));
+				      x->client->instructions));
 }
 
 static json_t *ping(struct exchange *x) {
@@ -104,7 +105,7 @@ static json_t *tools_list(struct exchange *x) {
 		return fail(x, MESSAGE_INVALID_PARAMS, "unknown cursor: the list has one page");
 	}
 	return cacheable(x, json_pack("{s:o}", "tools",
-				      mcp_tools_list(x->s->config->tools, x->request->revision)));
+				      mcp_tools_list(x->client->tools, x->request->revision)));
 }
 
 /* A model corrects its arguments if it reads the reason: so that is a result, not an error. */
@@ -117,7 +118,7 @@ static json_t *tools_call(struct exchange *x) {
 	const json_t *params = x->request->message->params;
 	const json_t *name = json_object_get(params, "name");
 	json_t *arguments = json_object_get(params, "arguments");
-	const char *list = x->s->config->tools;
+	const char *list = x->client->tools;
 	struct buf why;
 
 	const struct mcp_tool *tool =
@@ -131,7 +132,7 @@ static json_t *tools_call(struct exchange *x) {
 	buf_init(&why);
 	json_t *refused = mcp_schema_check(tool, arguments, &why) != 0 ? misuse(&why) : NULL;
 	buf_done(&why);
-	if (refused == NULL && mcp_tasks_add(x->s, x->request, tool, &x->fault) == 0) {
+	if (refused == NULL && x->client->calls->begin(x->request, tool, &x->fault) == 0) {
 		x->sent = true;
 	}
 	return refused;
@@ -143,7 +144,7 @@ static json_t *listen(struct exchange *x) {
 	json_t *params =
 		json_pack("{s:{s:O}, s:{}}", "_meta", META "subscriptionId", id, "notifications");
 
-	mcp_server_send(x->s, NULL,
+	mcp_client_send(x->request->sink, NULL,
 			message_notification("notifications/subscriptions/acknowledged", params));
 	return json_pack("{s:{s:o}}", "_meta", META "subscriptionId", id);
 }
@@ -165,12 +166,16 @@ static const struct {
 
 /* ---- which revision ---- */
 
+const json_t *mcp_methods_version(const json_t *params) {
+	return json_object_get(json_object_get(params, "_meta"), META "protocolVersion");
+}
+
 /* -1: the request names a revision that cannot be used, or lacks a member that this one demands. */
 static int choose_revision(struct exchange *x) {
 	const json_t *meta = json_object_get(x->request->message->params, "_meta");
-	const json_t *version = json_object_get(meta, META "protocolVersion");
+	const json_t *version = mcp_methods_version(x->request->message->params);
 
-	x->request->revision = x->s->agreed;
+	x->request->revision = x->client->agreed;
 	if (version == NULL) {
 		return 0;
 	}
@@ -194,36 +199,42 @@ static int choose_revision(struct exchange *x) {
 	return 0;
 }
 
+static json_t *no_method(struct exchange *x, const char *text) {
+	x->status = x->request->revision != NULL && is_stateless(x) ? 404 : 0;
+	return fail(x, MESSAGE_NO_METHOD, text);
+}
+
 static json_t *answer(struct exchange *x) {
 	const char *name = x->request->message->method;
 	size_t i = 0;
 
 	if (choose_revision(x) != 0) {
+		x->status = 400;
 		return NULL;
 	}
 	while (i < ARRAY_LEN(methods) && !streq(methods[i].name, name)) {
 		i++;
 	}
-	if (i == ARRAY_LEN(methods)) {
-		return fail(x, MESSAGE_NO_METHOD, "Method not found");
-	}
 	const struct mcp_revision *revision = x->request->revision;
+	if (i == ARRAY_LEN(methods)) {
+		return no_method(x, "Method not found");
+	}
 	if (revision == NULL && (methods[i].when & EARLY) == 0) {
 		return fail(x, MESSAGE_INVALID_PARAMS,
 			    "send initialize first, or set " META "protocolVersion in _meta");
 	}
 	unsigned era = revision == NULL ? EARLY : is_stateless(x) ? STATELESS : LEGACY;
 	if ((methods[i].when & era) == 0) {
-		return fail(x, MESSAGE_NO_METHOD, "Method not found in this revision");
+		return no_method(x, "Method not found in this revision");
 	}
-	if (mcp_tasks_has(x->s, x->request->message->id)) {
+	if (x->client->calls->has(x->client, x->request->message->id)) {
 		return fail(x, MESSAGE_INVALID_REQUEST, "a request with this id is in progress");
 	}
 	return methods[i].answer(x);
 }
 
-void mcp_methods_call(struct mcp_server *s, struct mcp_request *request) {
-	struct exchange x = {.s = s, .request = request};
+void mcp_methods_call(struct mcp_request *request) {
+	struct exchange x = {.client = request->client, .request = request};
 	const json_t *id = request->message->id;
 	json_t *result = answer(&x);
 
@@ -233,8 +244,9 @@ void mcp_methods_call(struct mcp_server *s, struct mcp_request *request) {
 	if (result == NULL && x.fault.code == 0) {
 		(void)fail(&x, MESSAGE_INTERNAL_ERROR, "out of memory");
 	}
-	mcp_server_send(s, request->batch,
+	request->sink->status = x.status;
+	mcp_client_send(request->sink, request->batch,
 			result != NULL
-				? message_result(id, mcp_server_result(request->revision, result))
+				? message_result(id, mcp_client_result(request->revision, result))
 				: message_error(id, x.fault.code, x.fault.text, x.data));
 }

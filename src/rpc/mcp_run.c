@@ -199,6 +199,14 @@ static json_t *data_of(const struct corral_result *result) {
 	return data;
 }
 
+void mcp_run_finish(struct corral_result *result, struct mcp_reply *reply) {
+	reply->data = data_of(result);
+	reply->error = !streq(corral_result_reason(result), "exit") &&
+		       !streq(corral_result_reason(result), "signal");
+	mcp_text_result(reply->data, &reply->text);
+	corral_result_free(result);
+}
+
 static void pass_output(void *arg, int stream, const char *bytes, size_t len) {
 	const struct mcp_call *call = arg;
 
@@ -223,17 +231,16 @@ static void run(const struct mcp_call *call, const struct corral_policy *policy,
 		mcp_text_error(reply, &err);
 		return;
 	}
-	reply->data = data_of(result);
-	reply->error = !streq(corral_result_reason(result), "exit") &&
-		       !streq(corral_result_reason(result), "signal");
-	mcp_text_result(reply->data, &reply->text);
-	corral_result_free(result);
+	mcp_run_finish(result, reply);
 }
 
 static void run_with(const struct mcp_call *call, const char *const *argv,
 		     struct mcp_reply *reply) {
+	if (call->config->session != NULL) {
+		mcp_run_in_session(call, argv, reply);
+		return;
+	}
 	struct corral_policy *policy = corral_policy_derive(call->config->policy);
-
 	if (policy == NULL) {
 		mcp_text_misuse(reply, "out of memory");
 	} else if (set_directory(call, policy, reply) == 0 &&
@@ -269,7 +276,8 @@ void mcp_run_exec(const struct mcp_call *call, struct mcp_reply *reply) {
 
 /* ---- names ---- */
 
-/* A path in /tmp, or another place of a single run, is refused: it would be gone at once.  The
+/* A path in /tmp, or another place of a single run, is refused: it would be gone at once.  In a
+ * session it stays.  The
  * directory is checked, not the name: the name may be a symlink, and the sandbox has the rules
  * about names. */
 static int check_directory_of(const struct mcp_call *call, const char *path,
@@ -281,7 +289,7 @@ static int check_directory_of(const struct mcp_call *call, const char *path,
 		return -1;
 	}
 	struct corral_check check = {.path = dirname(copy), .write = 1};
-	return check_path(call, &check, reply);
+	return call->config->session != NULL ? 0 : check_path(call, &check, reply);
 }
 
 /* Runs a script of ours with the paths as $1 and $2. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's state: the lock, the output, the calls. */
+/* A server whose calls run in threads: the lock, the calls. */
 #ifndef CORRAL_RPC_MCP_SERVER_H
 #define CORRAL_RPC_MCP_SERVER_H
 
-#include "rpc/frame.h"
-#include "rpc/mcp_call.h"
-#include "rpc/message.h"
+#include "rpc/mcp_client.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -21,12 +19,11 @@
 #define MCP_QUEUE_HIGH ((size_t)4 * 1024 * 1024)
 #define MCP_QUEUE_RESULTS ((size_t)64 * 1024 * 1024)
 #define MCP_QUEUE_MAX ((size_t)80 * 1024 * 1024)
+/* With more queued output no progress is sent: the response has the whole output. */
+#define MCP_QUEUE_PROGRESS ((size_t)1024 * 1024)
 
-/* The responses to a batch, which are sent together. */
-struct mcp_batch {
-	json_t *answers;
-	size_t open; /* requests without an answer; 1 more while the batch is read */
-};
+/* A file of a few MiB for write_file, escaped. */
+#define MCP_MESSAGE_BYTES ((size_t)16 * 1024 * 1024)
 
 enum mcp_task_state { MCP_TASK_WAITING, MCP_TASK_RUNNING, MCP_TASK_ENDED };
 
@@ -44,6 +41,8 @@ struct mcp_server;
 struct mcp_task {
 	struct mcp_task *next;
 	struct mcp_server *server;
+	const struct mcp_client *client; /* NULL: gone, the call is cancelled */
+	struct mcp_sink *sink;           /* likewise */
 	struct mcp_call call;
 	const struct mcp_tool *tool;
 	const struct mcp_revision *revision;
@@ -57,52 +56,33 @@ struct mcp_task {
 	pthread_t thread;
 };
 
+/* Shared by the threads of the calls, over stdio and HTTP. */
 struct mcp_server {
 	const struct mcp_config *config;
-	struct frame_reader in;            /* the main thread's */
-	const struct mcp_revision *agreed; /* by initialize; NULL: none yet; the main thread's */
-	int wake;                          /* an eventfd: a thread has queued output or ended */
-	pthread_mutex_t lock;              /* of everything that follows */
-	pthread_cond_t room;               /* the queue of output has become shorter */
-	struct frame_writer out;
+	int wake;             /* an eventfd: a thread has queued output or ended */
+	pthread_mutex_t lock; /* of everything that follows, and of the sinks */
+	pthread_cond_t room;  /* the queue of output has become shorter, or a call was cancelled */
 	struct mcp_task *tasks; /* the oldest first */
 	size_t running, waiting, waiting_bytes;
 	bool closing; /* no more output is wanted: the client is gone */
-	bool failed;  /* out of memory, or the client is gone */
 };
 
-/* All of these: with the lock held. */
+/* Descriptors, lock and signals: 0, or -1 with *err.  *ret_signals is a signalfd for SIGINT,
+ * SIGTERM and SIGHUP, which are blocked from then on. */
+int mcp_server_init(struct mcp_server *s, const struct mcp_config *config, int *ret_signals,
+		    struct corral_error *err);
+void mcp_server_done(struct mcp_server *s);
 
-/* Sends a message, or adds it to the batch; steals it. */
-void mcp_server_send(struct mcp_server *s, struct mcp_batch *batch, json_t *message);
-/* A request of the batch is answered, or never will be. */
-void mcp_server_close_one(struct mcp_server *s, struct mcp_batch *batch);
+/* A client whose calls are tasks of this server. */
+struct mcp_client mcp_server_client(struct mcp_server *s);
 
-/* Takes a line of the client's: a message or a batch. */
-void mcp_server_line(struct mcp_server *s, const char *line, size_t len);
+/* ---- mcp_tasks.c: all of these with the lock held ---- */
 
-/* A result with the members that the revision demands; steals it. */
-json_t *mcp_server_result(const struct mcp_revision *revision, json_t *result);
+extern const struct mcp_calls mcp_tasks;
 
-/* ---- mcp_tasks.c ---- */
-
-struct mcp_request {
-	const struct message *message;
-	json_t *root;
-	size_t bytes;
-	const struct mcp_revision *revision;
-	struct mcp_batch *batch;
-};
-
-/* Starts a call, or lets it wait: 0, or -1 with *fault. */
-int mcp_tasks_add(struct mcp_server *s, const struct mcp_request *request,
-		  const struct mcp_tool *tool, struct message_fault *fault);
-
-/* Whether a call with this id is open. */
-bool mcp_tasks_has(const struct mcp_server *s, const json_t *id);
-
-/* Ends the call with this id without a response. */
-void mcp_tasks_cancel(struct mcp_server *s, const json_t *id);
+/* The client, or a sink of it, is gone: its calls end without a response. */
+void mcp_tasks_cancel_client(struct mcp_server *s, const struct mcp_client *client);
+void mcp_tasks_cancel_sink(struct mcp_server *s, const struct mcp_sink *sink);
 void mcp_tasks_cancel_all(struct mcp_server *s);
 
 /* Joins the threads that have ended, starts calls that wait, sends progress that is due.  Returns

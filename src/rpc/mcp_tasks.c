@@ -21,8 +21,6 @@
 #define PROGRESS_MS 100
 /* The newest bytes of output that wait for the next progress. */
 #define PROGRESS_BYTES ((size_t)16 * 1024)
-/* With more queued output no progress is sent: the response has the whole output. */
-#define PROGRESS_QUEUE ((size_t)1024 * 1024)
 
 /* ---- progress ---- */
 
@@ -36,7 +34,7 @@ static void progress_send(struct mcp_task *t, int64_t now) {
 	size_t whole = mcp_text_whole(p->pending.data, p->pending.len);
 	bool words = (t->revision->features & MCP_PROGRESS_TEXT) != 0;
 
-	if (whole == 0 || frame_queued(&t->server->out) > PROGRESS_QUEUE) {
+	if (whole == 0 || !t->sink->has_room(t->sink, whole, false)) {
 		return;
 	}
 	json_t *params = json_pack("{s:O, s:I}", "progressToken", p->token, "progress",
@@ -45,7 +43,7 @@ static void progress_send(struct mcp_task *t, int64_t now) {
 		(void)json_object_set_new(params, "message",
 					  mcp_text_value(p->pending.data, whole));
 	}
-	mcp_server_send(t->server, NULL, message_notification("notifications/progress", params));
+	mcp_client_send(t->sink, NULL, message_notification("notifications/progress", params));
 	progress_drop(&p->pending, whole);
 	p->sent_ms = now;
 }
@@ -55,7 +53,7 @@ static int progress_due(const struct mcp_task *t, int64_t now) {
 	int64_t left = t->progress.sent_ms + PROGRESS_MS - now;
 
 	if (t->progress.token == NULL || t->progress.pending.len == 0 || t->cancelled ||
-	    frame_queued(&t->server->out) > PROGRESS_QUEUE) {
+	    !t->sink->has_room(t->sink, t->progress.pending.len, false)) {
 		return -1;
 	}
 	return left < 0 ? 0 : (int)left;
@@ -91,32 +89,12 @@ static void take_output(void *arg, const char *bytes, size_t len) {
 
 /* ---- the thread ---- */
 
-static json_t *result_of(const struct mcp_task *t, struct mcp_reply *reply) {
-	bool failed = buf_failed(&reply->text) || (reply->data == NULL && !reply->error);
-	const char *words = reply->text.len == 0 ? "" : reply->text.data;
-	json_t *content = failed ? NULL
-				 : json_pack("[{s:s, s:o}]", "type", "text", "text",
-					     mcp_text_value(words, reply->text.len));
-
-	if (content == NULL) {
-		return NULL;
-	}
-	if (reply->content != NULL) {
-		(void)json_array_extend(content, reply->content);
-	}
-	json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", (int)reply->error);
-	if (reply->data != NULL && (t->revision->features & MCP_STRUCTURED) != 0) {
-		(void)json_object_set(result, "structuredContent", reply->data);
-	}
-	return mcp_server_result(t->revision, result);
-}
-
 static json_t *answer_of(const struct mcp_task *t) {
 	struct mcp_reply reply = {0};
 
 	buf_init(&reply.text);
 	t->tool->call(&t->call, &reply);
-	json_t *result = result_of(t, &reply);
+	json_t *result = mcp_client_reply(t->revision, &reply);
 	buf_done(&reply.text);
 	json_decref(reply.data);
 	json_decref(reply.content);
@@ -124,24 +102,25 @@ static json_t *answer_of(const struct mcp_task *t) {
 			      : message_error(t->id, MESSAGE_INTERNAL_ERROR, "out of memory", NULL);
 }
 
-/* Queues the response when the client has read enough of the others. */
+/* Queues the response when the client has read enough of the others.  A cancelled call has no sink
+ * any more if its client is gone. */
 static void send_line(struct mcp_task *t, const char *line, size_t len) {
 	struct mcp_server *s = t->server;
+	bool fits = line != NULL && len < MCP_QUEUE_RESULTS;
 
-	while (!s->closing && !t->cancelled && frame_queued(&s->out) > 0 &&
-	       frame_queued(&s->out) + len > MCP_QUEUE_RESULTS) {
+	while (fits && !s->closing && !t->cancelled && !t->sink->has_room(t->sink, len, true)) {
 		(void)pthread_cond_wait(&s->room, &s->lock);
 	}
 	if (t->cancelled || s->closing) {
 		return;
 	}
-	if (line == NULL || len >= MCP_QUEUE_RESULTS) {
-		mcp_server_send(s, NULL,
-				message_error(t->id, MESSAGE_INTERNAL_ERROR,
-					      "the result is too large for one message", NULL));
-	} else if (frame_add(&s->out, line, len) != 0) {
-		s->failed = true;
+	if (fits) {
+		t->sink->put(t->sink, line, len, true);
+		return;
 	}
+	mcp_client_send(t->sink, NULL,
+			message_error(t->id, MESSAGE_INTERNAL_ERROR,
+				      "the result is too large for one message", NULL));
 }
 
 static void *task_main(void *arg) {
@@ -155,9 +134,9 @@ static void *task_main(void *arg) {
 	if (t->batch == NULL) {
 		send_line(t, line, len);
 	} else if (t->cancelled) {
-		mcp_server_close_one(t->server, t->batch);
+		mcp_client_close_one(t->batch);
 	} else {
-		mcp_server_send(t->server, t->batch, json_incref(answer));
+		mcp_client_send(t->sink, t->batch, json_incref(answer));
 	}
 	t->state = MCP_TASK_ENDED;
 	json_decref(answer);
@@ -175,8 +154,8 @@ static void task_free(struct mcp_task *t) {
 	free(t);
 }
 
-static struct mcp_task *task_new(struct mcp_server *s, const struct mcp_request *request,
-				 const struct mcp_tool *tool) {
+static struct mcp_task *task_new(const struct mcp_request *request, const struct mcp_tool *tool) {
+	struct mcp_server *s = request->client->owner;
 	struct mcp_task *t = calloc(1, sizeof *t);
 	const json_t *params = request->message->params;
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
@@ -185,6 +164,8 @@ static struct mcp_task *task_new(struct mcp_server *s, const struct mcp_request 
 		return NULL;
 	}
 	*t = (struct mcp_task){.server = s,
+			       .client = request->client,
+			       .sink = request->sink,
 			       .tool = tool,
 			       .revision = request->revision,
 			       .root = json_incref(request->root),
@@ -193,16 +174,12 @@ static struct mcp_task *task_new(struct mcp_server *s, const struct mcp_request 
 			       .batch = request->batch};
 	t->call = (struct mcp_call){.config = s->config,
 				    .arguments = json_object_get(params, "arguments"),
-				    .cancel = eventfd(0, EFD_CLOEXEC)};
+				    .cancel = -1};
 	buf_init(&t->progress.pending);
 	if (json_is_string(token) || json_is_integer(token)) {
 		t->progress.token = token;
 		t->call.output = take_output;
 		t->call.output_arg = t;
-	}
-	if (t->call.cancel < 0) {
-		task_free(t);
-		return NULL;
 	}
 	return t;
 }
@@ -213,24 +190,28 @@ static int refuse(struct message_fault *fault, int code, const char *text) {
 	return -1;
 }
 
-bool mcp_tasks_has(const struct mcp_server *s, const json_t *id) {
+static bool tasks_have(const struct mcp_client *client, const json_t *id) {
+	const struct mcp_server *s = client->owner;
+
 	for (const struct mcp_task *t = s->tasks; t != NULL; t = t->next) {
-		if (json_equal(t->id, id)) {
+		if (t->client == client && t->state != MCP_TASK_ENDED && json_equal(t->id, id)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-int mcp_tasks_add(struct mcp_server *s, const struct mcp_request *request,
-		  const struct mcp_tool *tool, struct message_fault *fault) {
+static int tasks_begin(const struct mcp_request *request, const struct mcp_tool *tool,
+		       struct message_fault *fault) {
+	struct mcp_server *s = request->client->owner;
+
 	/* M2 */
 	if (s->waiting >= MCP_WAITING_MAX ||
 	    s->waiting_bytes + request->bytes > MCP_WAITING_BYTES) {
 		return refuse(fault, MESSAGE_INTERNAL_ERROR,
 			      "too many calls are waiting; repeat the call later");
 	}
-	struct mcp_task *t = task_new(s, request, tool), **at = &s->tasks;
+	struct mcp_task *t = task_new(request, tool), **at = &s->tasks;
 	if (t == NULL) {
 		return refuse(fault, MESSAGE_INTERNAL_ERROR, "out of memory");
 	}
@@ -249,17 +230,21 @@ static void leave_queue(struct mcp_task *t, enum mcp_task_state state) {
 	t->server->waiting_bytes -= t->bytes;
 }
 
+/* A call that waits has no descriptor: there may be more of them than descriptors. */
 static void start(struct mcp_task *t) {
 	leave_queue(t, MCP_TASK_RUNNING);
-	if (pthread_create(&t->thread, NULL, task_main, t) == 0) {
+	t->call.cancel = eventfd(0, EFD_CLOEXEC);
+	if (t->call.cancel >= 0 && pthread_create(&t->thread, NULL, task_main, t) == 0) {
 		t->server->running++;
 		return;
 	}
 	t->state = MCP_TASK_ENDED;
 	t->thread = 0;
-	mcp_server_send(t->server, t->batch,
-			message_error(t->id, MESSAGE_INTERNAL_ERROR,
-				      "no thread can be created; repeat the call later", NULL));
+	mcp_client_send(
+		t->sink, t->batch,
+		message_error(t->id, MESSAGE_INTERNAL_ERROR,
+			      "the host gives no thread or descriptor; repeat the call later",
+			      NULL));
 	wake(t->server);
 }
 
@@ -271,17 +256,49 @@ static void cancel(struct mcp_task *t) {
 		return;
 	}
 	t->cancelled = true;
+	if (t->batch == NULL && t->sink != NULL) {
+		t->sink->end(t->sink);
+		t->sink = NULL;
+	}
 	if (t->state == MCP_TASK_WAITING) {
 		leave_queue(t, MCP_TASK_ENDED);
-		mcp_server_close_one(t->server, t->batch);
+		mcp_client_close_one(t->batch);
 		return;
 	}
 	(void)!write(t->call.cancel, &one, sizeof one); /* cannot fail: the counter is 0 */
+	(void)pthread_cond_broadcast(&t->server->room);
 }
 
-void mcp_tasks_cancel(struct mcp_server *s, const json_t *id) {
+static void tasks_cancel(struct mcp_client *client, const json_t *id) {
+	const struct mcp_server *s = client->owner;
+
 	for (struct mcp_task *t = s->tasks; t != NULL; t = t->next) {
-		if (json_equal(t->id, id)) {
+		if (t->client == client && json_equal(t->id, id)) {
+			cancel(t);
+		}
+	}
+}
+
+const struct mcp_calls mcp_tasks = {
+	.begin = tasks_begin, .has = tasks_have, .cancel = tasks_cancel};
+
+void mcp_tasks_cancel_client(struct mcp_server *s, const struct mcp_client *client) {
+	for (struct mcp_task *t = s->tasks; t != NULL; t = t->next) {
+		if (t->client == client) {
+			cancel(t);
+			t->client = NULL;
+		}
+	}
+}
+
+void mcp_tasks_cancel_sink(struct mcp_server *s, const struct mcp_sink *sink) {
+	for (struct mcp_task *t = s->tasks; t != NULL; t = t->next) {
+		if (t->sink == sink) {
+			t->sink = NULL;
+			t->client = NULL;
+			if (t->batch != NULL && t->state != MCP_TASK_ENDED) {
+				t->batch->sink = NULL;
+			}
 			cancel(t);
 		}
 	}

@@ -431,6 +431,20 @@ static int watch_open(struct watch *w, struct arena *a, struct err *e) {
 	return 0;
 }
 
+/* Until the command has ended. */
+static void watch_loop(struct watch *w, int64_t began) {
+	w->overdue = deadline_of_run(w->plan, began);
+	if (w->r->meanwhile.work != NULL) {
+		w->r->meanwhile.work(w->r->meanwhile.arg);
+	}
+	for (int64_t now = began; !w->reports.over; now = clock_ms()) {
+		watch_clock(w, now);
+		if (!w->reports.over) {
+			watch_turn(w, now);
+		}
+	}
+}
+
 /* Opens the streams, starts the child, loops, drains; called with the signals blocked. */
 static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, struct err *e) {
 	int64_t began = clock_ms();
@@ -440,13 +454,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (watch_open(w, a, e) != 0) {
 		return -1;
 	}
-	w->overdue = deadline_of_run(w->plan, began);
-	for (int64_t now = began; !w->reports.over; now = clock_ms()) {
-		watch_clock(w, now);
-		if (!w->reports.over) {
-			watch_turn(w, now);
-		}
-	}
+	watch_loop(w, began);
 	struct grants grants;
 	ask_end_run(&w->ask, &grants);
 	w->streams.paused = false;

@@ -34,6 +34,12 @@
 #define RUN_NULL (-1)
 #define RUN_CAPTURE (-2)
 
+/* Called once while the first process sets the sandbox up: work that only the result needs. */
+struct run_meanwhile {
+	void (*work)(void *arg); /* NULL: none */
+	void *arg;
+};
+
 struct run_request {
 	const struct plan *plan;
 	const struct policy *policy; /* of the plan: hints name its origins */
@@ -50,7 +56,8 @@ struct run_request {
 	int cancel;                /* 0: none; a descriptor that becomes readable: end the run */
 	struct output_watch watch; /* of captured streams */
 	int pool;                  /* 0: none; a connection to a keeper (linux/parked.h) */
-	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
+	struct run_meanwhile meanwhile;
+	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool live;     /* err is a terminal: draw the live line there (live.h) */
 	bool rehearse; /* set the sandbox up, but do not execute the command */

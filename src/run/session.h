@@ -34,6 +34,7 @@ struct session_command {
 	int64_t timeout_ms, idle_ms, output_bytes; /* LIMIT_NONE: none */
 	uint64_t key;                    /* the caller's, for session_kill_key(); 0: none */
 	const struct leak_source *leaks; /* for plan->scan_output; NULL: nothing is scanned */
+	struct output_watch watch;       /* of captured streams, in session_run() */
 };
 
 struct session_exec {

@@ -385,6 +385,7 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 		.limit = c->output_bytes,
 		.watched = c->idle_ms != LIMIT_NONE,
 		.leaks = w->leaks.source == NULL ? NULL : &w->leaks,
+		.watch = c->watch,
 	};
 
 	if (streams_open(&w->streams, &wish, e) != 0) {

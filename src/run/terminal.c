@@ -244,12 +244,15 @@ int terminal_signals_block(struct signals *s, bool forward, bool terminal, struc
 /* Removes pending SIGPIPE and SIGXFSZ of the supervisor's own writes. */
 static void drop_quiet(const struct signals *s) {
 	const struct timespec now = {0};
+	sigset_t pending, one;
 
+	if (sigpending(&pending) != 0) {
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++) {
-		sigset_t pending, one;
 		(void)sigemptyset(&one);
 		(void)sigaddset(&one, quiet[i]);
-		if (sigismember(&s->pending, quiet[i]) != 1 && sigpending(&pending) == 0 &&
+		if (sigismember(&s->pending, quiet[i]) != 1 &&
 		    sigismember(&pending, quiet[i]) == 1) {
 			(void)sigtimedwait(&one, NULL, &now);
 		}

@@ -141,7 +141,8 @@ static int send_request(struct client *c, const struct client_call *call,
 
 /* 1: the daemon closed the connection. */
 static int next_message(struct client *c, json_t **ret, struct corral_error *err) {
-	struct pollfd ready = {.fd = c->fd, .events = POLLIN};
+	struct pollfd ready[] = {{.fd = c->fd, .events = POLLIN},
+				 {.fd = c->cancel > 0 ? c->cancel : -1, .events = POLLIN}};
 	struct message_fault why;
 	char *line = NULL;
 	size_t len = 0;
@@ -152,7 +153,10 @@ static int next_message(struct client *c, json_t **ret, struct corral_error *err
 			*ret = message_parse(line, len, &why);
 			return *ret != NULL ? 0 : fail(err, CORRAL_E_SETUP, why.text, "");
 		case FRAME_AGAIN:
-			(void)poll(&ready, 1, -1); /* after EINTR it is tried again */
+			(void)poll(ready, ARRAY_LEN(ready), -1); /* after EINTR it is tried again */
+			if (ready[1].revents != 0 && ready[0].revents == 0) {
+				return fail(err, CORRAL_E_REFUSED, "cancelled by the caller", "");
+			}
 			break;
 		case FRAME_END:
 			return 1;

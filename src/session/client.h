@@ -11,6 +11,7 @@
 
 struct client {
 	int fd;
+	int cancel; /* 0: none; else readable, or closed, when the caller wants the end */
 	struct frame_reader in;
 	json_int_t last_id;
 };

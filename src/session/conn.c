@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "rpc/message.h"
+#include "session/mcp_conn.h"
 #include "session/peer.h"
 
 #include <errno.h>
@@ -98,6 +99,10 @@ void conn_send(struct conn *c, json_t *message) {
 	auto_free char *line = message == NULL ? NULL : message_format(message, &len);
 
 	json_decref(message);
+	conn_send_line(c, line, len);
+}
+
+void conn_send_line(struct conn *c, const char *line, size_t len) {
 	if (line == NULL || frame_add(&c->out, line, len) != 0) {
 		c->closing = true; /* out of memory, or the client does not read */
 		c->write_since = 1;
@@ -156,7 +161,7 @@ void conn_close(struct conn *c) {
 	struct daemon *d = c->daemon;
 	struct err e = {0};
 
-	live_forget(d, c);
+	live_forget(d, c, NULL);
 	pool_released(c);
 	(void)daemon_loop_watch(&d->loop, &c->watch, 0, &e); /* close() removes it as well */
 	daemon_closes();
@@ -168,6 +173,7 @@ void conn_close(struct conn *c) {
 	frame_reader_done(&c->in);
 	frame_writer_done(&c->out);
 	json_decref(c->follow);
+	mcp_conn_free(c);
 	if (c->prev != NULL) {
 		c->prev->next = c->next;
 	} else {

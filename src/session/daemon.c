@@ -225,7 +225,11 @@ static int run(struct daemon *d, struct err *e) {
 			live_stop_all(d, "the daemon ended");
 		}
 		int64_t lives = lives_check(d, now), conns = conns_check(d, now);
-		if (daemon_loop_once(&d->loop, until(now, lives, conns), e) != 0) {
+		int64_t scopes = conn_tokens_check(d, now);
+		int due = until(now, lives, conns);
+		int last = until(now, scopes, 0);
+		due = due < 0 || (last >= 0 && last < due) ? last : due;
+		if (daemon_loop_once(&d->loop, due, e) != 0) {
 			return -1;
 		}
 	}

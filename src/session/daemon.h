@@ -50,6 +50,7 @@
 #define CALLS_MAX 64  /* pending, of one connection */
 #define QUEUE_MAX 512 /* messages that a supervisor has not read */
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
+#define PENDING_MAX_BYTES ((size_t)8 * 1024 * 1024) /* of the pending requests of a session */
 #define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024)
 #define MALFORMED_MAX 8          /* then the connection is closed */
 #define SLOW_MS 20000            /* for the rest of a line, or to read an answer */
@@ -88,6 +89,8 @@ enum scope {
 
 struct daemon;
 struct live;
+struct mcp_conn;
+struct tool_call;
 
 #define CONN_FDS 6
 #define POOL_KEY_LENGTH 32
@@ -102,6 +105,7 @@ struct conn {
 	size_t nfds;
 	enum scope scope;
 	bool inside;       /* a process of the session itself */
+	int64_t expires;   /* its token, since 1970; 0: never, or it needs none */
 	struct live *live; /* of a session's socket; NULL after the end of the session */
 	bool of_session;
 	unsigned malformed;
@@ -112,6 +116,7 @@ struct conn {
 	char followed[SESSION_ID_LENGTH + 1];
 	int64_t follow_after;
 	bool closing;                   /* after the queue was written */
+	struct mcp_conn *mcp;           /* the connection speaks MCP; or NULL */
 	char pool[POOL_KEY_LENGTH + 1]; /* the pool that its process keeps (linux/parked.h); "" */
 	size_t pool_count;
 	struct conn *prev, *next;
@@ -119,10 +124,13 @@ struct conn {
 
 /* A request whose answer comes later. */
 struct call {
-	struct conn *conn; /* NULL: the client is gone */
-	json_t *id;        /* NULL: a notification */
-	uint32_t number;   /* of wire messages; 0: of the session itself */
-	bool stops;        /* waits for the end of the session */
+	struct conn *conn;      /* NULL: the client is gone */
+	json_t *id;             /* NULL: a notification */
+	uint32_t number;        /* of wire messages; 0: of the session itself */
+	bool stops;             /* waits for the end of the session */
+	size_t bytes;           /* of the request, as the supervisor keeps it */
+	struct tool_call *tool; /* a call of a tool; or NULL */
+	bool silent;            /* cancelled: no answer */
 	struct call *next;
 };
 
@@ -138,7 +146,9 @@ struct live {
 	int64_t kill_at;                   /* while stopping, CLOCK_MONOTONIC; 0: not stopping */
 	char reason[360];                  /* why it stops */
 	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
+	char *tools;                       /* that its clients get (--tools); NULL: all */
 	struct call *calls;
+	size_t pending_bytes; /* of their requests */
 	/* That the supervisor has no room for yet, the first one first. */
 	struct wire_message queue[QUEUE_MAX];
 	size_t nqueued;
@@ -179,11 +189,19 @@ void conn_accept(struct daemon *d, int listener, struct live *live);
 void conn_close(struct conn *c);
 /* Queues a line; steals the reference.  A client that does not read is disconnected. */
 void conn_send(struct conn *c, json_t *message);
+/* The same with a message as text. */
+void conn_send_line(struct conn *c, const char *line, size_t len);
 void conn_send_error(struct conn *c, const json_t *id, const struct fault *f);
 /* Closes connections that are too slow; returns the next deadline, CLOCK_MONOTONIC, or 0. */
 int64_t conns_check(struct daemon *d, int64_t now);
 /* Sends new activities to the clients that follow the session. */
 void conns_follow(struct daemon *d, const char *session);
+
+/* ---- conn_token.c ---- */
+/* The token of a connection is not valid any more. */
+void conn_token_end(struct conn *c, const char *why);
+/* Ends the scopes whose token has expired; returns the next deadline, CLOCK_MONOTONIC, or 0. */
+int64_t conn_tokens_check(struct daemon *d, int64_t now);
 
 /* ---- request.c ---- */
 struct request {
@@ -192,7 +210,8 @@ struct request {
 	json_t *params;    /* an object, never NULL */
 	struct live *live; /* of a method about one session that has not ended; or NULL */
 	char session[SESSION_ID_LENGTH + 1];
-	bool deferred; /* the answer comes later */
+	const char *tool; /* of the row, for method_tool() */
+	bool deferred;    /* the answer comes later */
 };
 
 /* Each returns 0 with *ret, or -1 with *f. */
@@ -207,7 +226,10 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 /* ---- methods.c ---- */
 request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
 	method_create, method_list, method_show, method_stop, method_exec, method_activity,
-	method_report, method_token, method_revoke, method_authenticate;
+	method_report, method_token, method_revoke, method_authenticate, method_tool;
+
+/* method_run.c: sends a command or a call to the supervisor, with its bounds (H7); NULL with *f. */
+struct call *method_run_send(struct request *r, struct wire_message *m, struct fault *f);
 
 /* ---- pool.c ---- */
 request_fn pool_hold;
@@ -229,8 +251,8 @@ struct call *live_call(struct live *l, const struct request *r);
 void live_drop_call(struct live *l, const struct call *call);
 /* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
 int live_send(struct live *l, struct wire_message *m);
-/* A client is gone: its commands are killed. */
-void live_forget(struct daemon *d, const struct conn *c);
+/* A client is gone, or with a fault may not wait any longer: its commands are killed. */
+void live_forget(struct daemon *d, struct conn *c, const struct fault *f);
 
 /* ---- supervisor.c ---- */
 /* The process of one session.  Never returns. */

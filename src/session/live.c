@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
+#include "session/mcp_conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +126,9 @@ void live_drop_call(struct live *l, const struct call *call) {
 			if (gone->conn != NULL) {
 				gone->conn->calls--;
 			}
+			l->pending_bytes -= gone->bytes;
 			json_decref(gone->id);
+			tool_call_free(gone->tool);
 			free(gone);
 			return;
 		}
@@ -154,19 +157,26 @@ static void answer_call(struct live *l, struct call *call, json_t *result) {
 }
 
 static void refuse_call(struct live *l, struct call *call, const struct fault *f) {
-	if (call->conn != NULL && call->id != NULL) {
+	if (call->tool != NULL && call->tool->revision != NULL) {
+		tool_call_failed(call, f);
+	} else if (call->conn != NULL && call->id != NULL) {
 		conn_send_error(call->conn, call->id, f);
 	}
 	live_drop_call(l, call);
 }
 
-void live_forget(struct daemon *d, const struct conn *c) {
+void live_forget(struct daemon *d, struct conn *c, const struct fault *f) {
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
 		for (struct call *call = l->calls; call != NULL; call = call->next) {
 			if (call->conn != c) {
 				continue;
 			}
 			struct wire_message m = {.kind = WIRE_CANCEL, .call = call->number};
+			if (f != NULL && call->id != NULL) {
+				conn_send_error(c, call->id, f);
+			}
+			c->calls--;
+			tool_call_forget(call);
 			call->conn = NULL;
 			if (call->number != 0) {
 				/* If it cannot be sent the supervisor hangs: it is killed at the
@@ -223,6 +233,7 @@ static void live_free(struct live *l) {
 	}
 	daemon_closed();
 	sodium_memzero(l->token, sizeof l->token);
+	free(l->tools);
 	free(l);
 }
 
@@ -325,6 +336,11 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 		json_decref(text);
 		return;
 	}
+	if (m->kind == WIRE_RESULT && call->tool != NULL) {
+		tool_call_ended(l, call, text);
+		json_decref(text);
+		return;
+	}
 	if (m->kind == WIRE_RESULT) {
 		answer_call(l, call, text);
 		return;
@@ -340,6 +356,16 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	l->daemon->counters.exec_errors++;
 	refuse_call(l, call, &f);
 	json_decref(text);
+}
+
+static void exec_progress(struct live *l, const struct wire_message *m) {
+	const struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
+	json_t *value = json_loads(m->text, JSON_ALLOW_NUL, NULL);
+
+	if (call != NULL && value != NULL) {
+		tool_call_progress(l, call, value);
+	}
+	json_decref(value);
 }
 
 static void channel_ready(struct watch *w, uint32_t events) {
@@ -369,6 +395,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_RESULT:
 	case WIRE_ERROR:
 		exec_ended(l, &m);
+		break;
+	case WIRE_PROGRESS:
+		exec_progress(l, &m);
 		break;
 	default:
 		break;

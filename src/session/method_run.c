@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "rpc/mcp_call.h"
 #include "rpc/message.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 #define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
 
 struct create {
-	const char *name, *cwd, *file;
+	const char *name, *cwd, *file, *tools;
 	json_t *settings, *environment;
 	int serial, no_config;
 	json_int_t timeout, token;
@@ -85,6 +86,11 @@ static int check_create(const struct create *c, struct fault *f) {
 				SESSION_NAME_MAX);
 		return err_fix(&f->e, "example: --name build-1");
 	}
+	char unknown[64];
+	if (mcp_tools_check(c->tools, unknown, sizeof unknown) != 0) {
+		return fault_set(f, MESSAGE_INVALID_PARAMS, "--tools: there is no tool \"%s\"",
+				 unknown);
+	}
 	if (c->cwd[0] != '/') {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");
 	}
@@ -98,11 +104,11 @@ static int check_create(const struct create *c, struct fault *f) {
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
 	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
-	if (request_unpack(r, f, "{s?s, s:s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name", &c->name,
-			   "cwd", &c->cwd, "file", &c->file, "settings", &c->settings,
-			   "environment", &c->environment, "serial", &c->serial, "no_config",
-			   &c->no_config, "timeout_ms", &c->timeout, "token_lifetime_ms",
-			   &c->token) != 0) {
+	if (request_unpack(r, f, "{s?s, s:s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name",
+			   &c->name, "cwd", &c->cwd, "file", &c->file, "tools", &c->tools,
+			   "settings", &c->settings, "environment", &c->environment, "serial",
+			   &c->serial, "no_config", &c->no_config, "timeout_ms", &c->timeout,
+			   "token_lifetime_ms", &c->token) != 0) {
 		return -1;
 	}
 	if ((c->settings != NULL && !json_is_array(c->settings)) ||
@@ -158,7 +164,8 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 	    live_start(d, &row, token, r->params, &live, &f->e) != 0) {
 		return -1;
 	}
-	if (live_call(live, r) == NULL) {
+	live->tools = c.tools == NULL ? NULL : strdup(c.tools);
+	if ((c.tools != NULL && live->tools == NULL) || live_call(live, r) == NULL) {
 		live_stop(live, "out of memory");
 		return fault_set(f, FAULT_FAILED, "out of memory");
 	}
@@ -216,13 +223,21 @@ static int check_argv(const json_t *argv, struct fault *f) {
 				"params: \"argv\" has to be a list of texts, not empty");
 }
 
-static int send_exec(struct request *r, struct wire_message *m, struct fault *f) {
-	struct call *call = r->conn->calls >= CALLS_MAX ? NULL : live_call(r->live, r);
-
-	if (call == NULL) {
-		return fault_set(f, FAULT_LIMIT, "this connection has %d pending commands already",
-				 CALLS_MAX);
+struct call *method_run_send(struct request *r, struct wire_message *m, struct fault *f) {
+	if (m->len > PENDING_MAX_BYTES - r->live->pending_bytes) { /* H7 */
+		(void)fault_set(f, FAULT_LIMIT, "the session has %zu bytes of pending requests",
+				r->live->pending_bytes);
+		(void)err_fix(&f->e, "wait for their answers, or pass long input in a file");
+		return NULL;
 	}
+	struct call *call = r->conn->calls >= CALLS_MAX ? NULL : live_call(r->live, r);
+	if (call == NULL) {
+		(void)fault_set(f, FAULT_LIMIT, "this connection has %d pending commands already",
+				CALLS_MAX);
+		return NULL;
+	}
+	call->bytes = m->len;
+	r->live->pending_bytes += m->len;
 	call->number = ++r->live->last_call;
 	call->number += call->number == 0; /* after 2^32 commands */
 	r->live->last_call = call->number;
@@ -230,11 +245,20 @@ static int send_exec(struct request *r, struct wire_message *m, struct fault *f)
 	int rc = live_send(r->live, m);
 	if (rc != 0) {
 		live_drop_call(r->live, call);
-		return fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
+		(void)fault_set(f, FAULT_LIMIT, "the session is busy (%s)", errno_name(-rc));
+		return NULL;
 	}
 	r->conn->daemon->counters.execs++;
 	r->deferred = true;
-	return 0;
+	return call;
+}
+
+/* The list of --tools holds for a command too: `exec` is the tool that runs one. */
+static int check_offer(const struct request *r, struct fault *f) {
+	if (r->conn->scope == SCOPE_ADMIN || mcp_tools_offers(r->live->tools, "exec")) {
+		return 0;
+	}
+	return fault_set(f, FAULT_FORBIDDEN, "this session does not offer the tool exec");
 }
 
 int method_exec(struct request *r, json_t **ret, struct fault *f) {
@@ -246,7 +270,7 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 	(void)ret;
 	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I}", "argv", &argv, "streams", &streams,
 			   "cwd", &cwd, "environment", &environment, "timeout_ms", &timeout) != 0 ||
-	    check_argv(argv, f) != 0) {
+	    check_argv(argv, f) != 0 || check_offer(r, f) != 0) {
 		return -1;
 	}
 	if (timeout < 0 || timeout > DURATION_MAX_MS) {
@@ -266,7 +290,8 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 		m.text = json_dumps(r->params, JSON_COMPACT);
 		m.len = m.text == NULL ? 0 : strlen(m.text);
 		rc = m.text == NULL ? fault_set(f, FAULT_FAILED, "out of memory")
-				    : send_exec(r, &m, f);
+		     : method_run_send(r, &m, f) == NULL ? -1
+							 : 0;
 	}
 	daemon_closes();
 	session_wire_done(&m);

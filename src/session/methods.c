@@ -277,7 +277,7 @@ int method_token(struct request *r, json_t **ret, struct fault *f) {
 	return 0;
 }
 
-/* Connections that authenticated with such a token lose their scope. */
+/* Connections that authenticated with such a token lose their scope, and their commands end. */
 int method_revoke(struct request *r, json_t **ret, struct fault *f) {
 	int count = 0;
 
@@ -286,8 +286,9 @@ int method_revoke(struct request *r, json_t **ret, struct fault *f) {
 		return -1;
 	}
 	for (struct conn *c = r->conn->daemon->conns; c != NULL; c = c->next) {
-		if (c->live != NULL && c->live == r->live && !c->inside) {
-			c->scope = SCOPE_NONE;
+		if (c->live != NULL && c->live == r->live && c->scope == SCOPE_SESSION &&
+		    !c->inside) {
+			conn_token_end(c, "the token was revoked");
 		}
 	}
 	*ret = json_pack("{s:i}", "revoked", count);
@@ -313,7 +314,7 @@ static int token_failed(struct request *r, enum token_verdict why, struct fault 
 int method_authenticate(struct request *r, json_t **ret, struct fault *f) {
 	const char *text = NULL;
 	struct token_hash hash;
-	enum token_verdict verdict = TOKEN_UNKNOWN;
+	struct token_check found = {.verdict = TOKEN_UNKNOWN};
 	struct live *l = r->live;
 	int64_t now = clock_ms();
 
@@ -329,14 +330,15 @@ int method_authenticate(struct request *r, json_t **ret, struct fault *f) {
 				 "too many wrong tokens for this session; try again in a minute");
 	}
 	if (token_hash_text(text, &hash) == 0 &&
-	    store_check_token(r->conn->daemon->store, l->id, &hash, daemon_now(), &verdict,
-			      &f->e) != 0) {
+	    store_check_token(r->conn->daemon->store, l->id, &hash, daemon_now(), &found, &f->e) !=
+		    0) {
 		return -1;
 	}
-	if (verdict != TOKEN_VALID) {
-		return token_failed(r, verdict, f);
+	if (found.verdict != TOKEN_VALID) {
+		return token_failed(r, found.verdict, f);
 	}
 	r->conn->scope = SCOPE_SESSION;
+	r->conn->expires = found.expires;
 	*ret = json_pack("{s:s}", "session", l->id);
 	return 0;
 }

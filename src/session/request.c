@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "rpc/message.h"
+#include "session/mcp_conn.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct request_row {
 	unsigned scopes; /* that may send it */
 	unsigned states; /* of the session that it is about; 0: about none */
 	request_fn *run;
+	const char *tool; /* of method_tool */
 };
 
 static const struct request_row rows[] = {
@@ -38,6 +40,16 @@ static const struct request_row rows[] = {
 	{"session.show", SCOPE_ADMIN | SCOPE_SESSION, ANY_STATE, method_show},
 	{"session.stop", SCOPE_ADMIN, ALIVE, method_stop},
 	{"session.exec", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_exec},
+	{"file.read", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "read_file"},
+	{"file.write", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "write_file"},
+	{"file.edit", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "edit_file"},
+	{"file.list", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool,
+	 "list_directory"},
+	{"file.make_directory", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool,
+	 "make_directory"},
+	{"file.move", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "move"},
+	{"file.delete", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "delete"},
+	{"file.send", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_tool, "send_file"},
 	{"session.activity", SCOPE_ADMIN, ANY_STATE, method_activity},
 	{"session.token", SCOPE_ADMIN, IN(SESSION_RUNNING), method_token},
 	{"session.revoke", SCOPE_ADMIN, ALIVE, method_revoke},
@@ -174,6 +186,7 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	if (m->params != NULL && !json_is_object(m->params)) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params has to be an object");
 	}
+	r->tool = row->tool;
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 
@@ -224,7 +237,9 @@ void request_line(struct conn *c, const char *line, size_t len) {
 		refuse(c, NULL, &why);
 		return;
 	}
-	if (message_read(value, &m, &why) != 0) {
+	if (mcp_conn_takes(c, value)) {
+		mcp_conn_value(c, value, len);
+	} else if (message_read(value, &m, &why) != 0) {
 		refuse(c, m.id, &why);
 	} else if (m.kind != MESSAGE_RESPONSE) {
 		answer(c, &m);

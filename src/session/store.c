@@ -365,9 +365,9 @@ int store_revoke_tokens(struct store *s, const char *session, int64_t now, int *
 /* H3.  Compares with every token of the session, also after a match: the time does not depend on
  * the bytes.  An index look-up of the hash would compare byte by byte. */
 int store_check_token(struct store *s, const char *session, const struct token_hash *token,
-		      int64_t now, enum token_verdict *ret, struct err *e) {
+		      int64_t now, struct token_check *ret, struct err *e) {
 	auto_statement *st = NULL;
-	enum token_verdict verdict = TOKEN_UNKNOWN;
+	struct token_check found = {.verdict = TOKEN_UNKNOWN};
 	int rc;
 
 	if (store_sql_prepare(s->db, &st, e,
@@ -384,13 +384,14 @@ int store_check_token(struct store *s, const char *session, const struct token_h
 		memcpy(have.bytes, blob, sizeof have.bytes);
 		int64_t expires = sqlite3_column_int64(st, 1);
 		if (token_hash_equal(&have, token)) {
-			verdict = sqlite3_column_int64(st, 2) != 0 ? TOKEN_REVOKED
-				  : expires != 0 && expires <= now ? TOKEN_EXPIRED
-								   : TOKEN_VALID;
+			found.expires = expires;
+			found.verdict = sqlite3_column_int64(st, 2) != 0 ? TOKEN_REVOKED
+					: expires != 0 && expires <= now ? TOKEN_EXPIRED
+									 : TOKEN_VALID;
 		}
 	}
 	if (rc == 0) {
-		*ret = verdict;
+		*ret = found;
 	}
 	return rc;
 }

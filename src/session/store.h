@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "session/id.h"
 #include "session/state.h"
-#include "session/token.h"
+#include "rpc/token.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,8 +80,13 @@ int store_add_token(struct store *s, const char *session, const struct token_has
 /* *ret_count (may be NULL) is the number of tokens that were valid. */
 int store_revoke_tokens(struct store *s, const char *session, int64_t now, int *ret_count,
 			struct err *e);
+
+struct token_check {
+	enum token_verdict verdict;
+	int64_t expires; /* of a valid one, since 1970; 0: never */
+};
 int store_check_token(struct store *s, const char *session, const struct token_hash *token,
-		      int64_t now, enum token_verdict *ret, struct err *e);
+		      int64_t now, struct token_check *ret, struct err *e);
 
 struct activity_row {
 	int64_t seq, time;

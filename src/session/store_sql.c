@@ -6,7 +6,7 @@
  * Fails:    closed, with SQLite's message. */
 #include "session/store_sql.h"
 
-#include "session/token.h"
+#include "rpc/token.h"
 
 #include <stdarg.h>
 

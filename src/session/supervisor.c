@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "session/supervisor_tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ struct job {
 	struct supervisor *owner;
 	uint32_t call;
 	json_t *request;
+	bool tool;         /* a call of a tool, not a command */
 	int fds[WIRE_FDS]; /* -1: captured */
 	atomic_bool cancelled;
 	struct job *next;
@@ -47,6 +49,7 @@ struct supervisor {
 	int channel;
 	bool serial;
 	struct corral_session *session;
+	struct session_tools tools;
 	pthread_mutex_t lock;
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
@@ -167,7 +170,7 @@ static void free_variables(char **list) {
 	free(list);
 }
 
-static void run_job(const struct job *j) {
+static void run_job(struct job *j) {
 	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_error err = {0};
 	struct corral_result *result = NULL;
@@ -194,6 +197,20 @@ static void run_job(const struct job *j) {
 		corral_result_free(result);
 	}
 	free_variables(env);
+}
+
+static void send_progress(void *arg, json_t *value) {
+	const struct job *j = arg;
+
+	send_json(j->owner->channel, WIRE_PROGRESS, j->call, value);
+}
+
+static void run_tool(struct job *j) {
+	struct session_tool_call call = {
+		.number = j->call, .request = j->request, .progress = send_progress, .arg = j};
+
+	send_json(j->owner->channel, WIRE_RESULT, j->call,
+		  session_tools_call(&j->owner->tools, &call));
 }
 
 static void refuse_job(const struct job *j, const char *why) {
@@ -240,7 +257,7 @@ static struct job *job_ended(struct job *j) {
 static void *job_thread(void *arg) {
 	for (struct job *j = arg; j != NULL;) {
 		if (!atomic_load(&j->cancelled)) { /* else its client went away before it began */
-			run_job(j);
+			(j->tool ? run_tool : run_job)(j);
 		} else {
 			refuse_job(j, "the command was cancelled before it began");
 		}
@@ -290,7 +307,8 @@ static void start_job(struct supervisor *s, struct wire_message *m) {
 	}
 	*j = (struct job){.owner = s,
 			  .call = m->call,
-			  .request = json_loads(m->text, 0, NULL),
+			  .request = json_loads(m->text, JSON_ALLOW_NUL, NULL),
+			  .tool = m->kind == WIRE_TOOL,
 			  .fds = {-1, -1, -1}};
 	if (m->nfds == WIRE_FDS) {
 		memcpy(j->fds, m->fds, sizeof j->fds);
@@ -454,7 +472,11 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	    apply_session(policy, with, err) != 0) {
 		return -1;
 	}
-	return corral_session_open(policy, NULL, &s->session, err);
+	if (corral_session_open(policy, NULL, &s->session, err) != 0) {
+		return -1;
+	}
+	s->tools.config = (struct mcp_config){.policy = policy, .session = s->session};
+	return 0;
 }
 
 /* The sandbox has ended by itself: its commands are lost, and their threads report it. */
@@ -479,6 +501,7 @@ static void serve(struct supervisor *s) {
 	}
 	switch (m.kind) {
 	case WIRE_EXEC:
+	case WIRE_TOOL:
 		start_job(s, &m);
 		break;
 	case WIRE_CANCEL:
@@ -495,6 +518,7 @@ static void serve(struct supervisor *s) {
 _Noreturn void supervisor_main(const struct supervised *with) {
 	struct supervisor s = {.channel = with->channel,
 			       .serial = json_is_true(json_object_get(with->spec, "serial")),
+			       .tools = {.lock = PTHREAD_MUTEX_INITIALIZER},
 			       .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct corral_error err = {0};
 

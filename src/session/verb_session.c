@@ -7,12 +7,11 @@
 #include "session/verbs.h"
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/str.h"
+#include "rpc/token_file.h"
 #include "session/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,6 +81,8 @@ static int create_params(const struct invocation *inv, json_t **ret, struct corr
 	    json_object_set_new(params, "environment", environment_json()) != 0 ||
 	    json_object_set_new(params, "timeout_ms", json_integer(timeout)) != 0 ||
 	    json_object_set_new(params, "serial", json_boolean(inv->serial)) != 0 ||
+	    (inv->tools != NULL &&
+	     json_object_set_new(params, "tools", json_string(inv->tools)) != 0) ||
 	    (inv->session_name != NULL &&
 	     json_object_set_new(params, "name", json_string(inv->session_name)) != 0) ||
 	    (token != 0 &&
@@ -96,21 +97,6 @@ static int create_params(const struct invocation *inv, json_t **ret, struct corr
 	return 0;
 }
 
-/* The file must not exist: an old one could belong to others. */
-static int write_token(const char *path, const char *token, struct corral_error *err) {
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0 || fd_write_all(fd, token, strlen(token)) != 0 ||
-	    fd_write_all(fd, "\n", 1) != 0) {
-		int sys = errno;
-		(void)usage_error(err, "choose a new file: --token-file FILE",
-				  "cannot write the token to %s", path);
-		err->sys_errno = sys;
-		return -1;
-	}
-	return 0;
-}
-
 int verb_session_create(struct invocation *inv, struct corral_error *err) {
 	json_t *params = NULL, *made = NULL;
 
@@ -122,7 +108,7 @@ int verb_session_create(struct invocation *inv, struct corral_error *err) {
 	const char *token = json_string_value(json_object_get(made, "token"));
 	int rc = 0;
 	if (inv->token_file != NULL) {
-		rc = write_token(inv->token_file, token == NULL ? "" : token, err);
+		rc = token_file_write(inv->token_file, token == NULL ? "" : token, err);
 		(void)json_object_del(made, "token"); /* shown once */
 	}
 	if (rc == 0) {

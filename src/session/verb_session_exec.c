@@ -11,47 +11,15 @@
 #include "session/verbs.h"
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/str.h"
+#include "rpc/token_file.h"
 #include "session/client.h"
 #include "session/id.h"
 #include "session/places.h"
-#include "session/token.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static int read_token(const char *path, char ret[TOKEN_TEXT_LENGTH + 1], struct corral_error *err) {
-	struct buf text;
-	struct token_hash unused;
-
-	buf_init(&text);
-	int rc = streq(path, "-") ? fd_read_all(STDIN_FILENO, 1024, &text)
-				  : fd_read_file(path, 1024, &text);
-	if (rc != 0) {
-		int sys = errno;
-		buf_done(&text);
-		(void)usage_error(err, "", "cannot read the token from %s", path);
-		err->sys_errno = sys;
-		return -1;
-	}
-	size_t len = text.data == NULL ? 0 : strcspn(text.data, "\n");
-	(void)snprintf(ret, TOKEN_TEXT_LENGTH + 1, "%.*s", (int)len,
-		       text.data == NULL ? "" : text.data);
-	if (text.data != NULL) {
-		sodium_memzero(text.data, text.len);
-	}
-	buf_done(&text);
-	if (len != TOKEN_TEXT_LENGTH || token_hash_text(ret, &unused) != 0) {
-		return usage_error(err, "make a new one: corral session token SESSION",
-				   "%s does not contain a token", path);
-	}
-	return 0;
-}
 
 /* With a token, or inside the session itself, its own socket is used. */
 static int connect_to(const struct invocation *inv, const char *session, struct client *c,
@@ -76,7 +44,7 @@ static int connect_to(const struct invocation *inv, const char *session, struct 
 	if (places_find(&p, &e) != 0 || places_session_socket(&p, session, path) != 0) {
 		return setup_error(err, e.fix, e.what);
 	}
-	if (read_token(inv->token_file, token, err) != 0) {
+	if (token_file_read(inv->token_file, token, err) != 0) {
 		return -1;
 	}
 	int rc = client_open_session(c, path, token, err);
@@ -113,12 +81,29 @@ static int exec_params(const struct invocation *inv, bool own, const char *const
 	return *ret == NULL ? memory_error(err) : 0;
 }
 
-static int report(const struct invocation *inv, const json_t *answer, struct corral_error *err) {
+/* --result-fd: the object there, and the status of the command. */
+static int report_to(const struct result_place *place, const json_t *answer,
+		     struct corral_error *err) {
+	auto_free char *text = json_dumps(json_object_get(answer, "result"), JSON_COMPACT);
+
+	if (text == NULL) {
+		return memory_error(err);
+	}
+	return result_print(place, text, err) != 0
+		       ? -1
+		       : (int)json_integer_value(json_object_get(answer, "status"));
+}
+
+static int report(const struct invocation *inv, const struct result_place *place,
+		  const json_t *answer, struct corral_error *err) {
 	size_t i;
 	json_t *note;
 
-	if (inv->json) {
+	if (inv->json && inv->result_fd == NULL) {
 		return verb_print_json(json_object_get(answer, "result"), err);
+	}
+	if (inv->result_fd != NULL) {
+		return report_to(place, answer, err);
 	}
 	json_array_foreach(json_object_get(answer, "notes"), i, note) {
 		print_note("%s", json_string_value(note));
@@ -126,7 +111,21 @@ static int report(const struct invocation *inv, const json_t *answer, struct cor
 	return (int)json_integer_value(json_object_get(answer, "status"));
 }
 
-static int run(const struct invocation *inv, const char *const *argv, struct corral_error *err) {
+/* A program reads its failures there too, except usage errors. */
+static int report_failure(struct invocation *inv, const struct result_place *place,
+			  const struct corral_error *err) {
+	struct corral_error unprintable;
+	auto_free char *text = NULL;
+
+	if (inv->result_fd != NULL && err->kind != CORRAL_E_USAGE &&
+	    corral_error_json(err, &text) == 0) {
+		inv->reported = result_print(place, text, &unprintable) == 0;
+	}
+	return -1;
+}
+
+static int run(const struct invocation *inv, const char *const *argv,
+	       const struct result_place *place, struct corral_error *err) {
 	static const int streams[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
 	struct client c;
 	json_t *answer = NULL;
@@ -135,6 +134,7 @@ static int run(const struct invocation *inv, const char *const *argv, struct cor
 	if (connect_to(inv, inv->words[0], &c, &own, err) != 0) {
 		return -1;
 	}
+	c.cancel = place->cancel;
 	struct client_call call = {.method = "session.exec", .fds = streams};
 	call.nfds = inv->json ? 0 : ARRAY_LEN(streams);
 	int rc = exec_params(inv, own, argv, &call.params, err);
@@ -143,7 +143,7 @@ static int run(const struct invocation *inv, const char *const *argv, struct cor
 	}
 	client_close(&c);
 	if (rc == 0) {
-		rc = report(inv, answer, err);
+		rc = report(inv, place, answer, err);
 	}
 	json_decref(answer);
 	return rc;
@@ -166,5 +166,10 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 		return usage_error(err, "corral session exec SESSION -- COMMAND",
 				   "there is no command to run");
 	}
-	return run(inv, argv, err);
+	struct result_place place;
+	if (result_place(inv, &place, err) != 0) {
+		return -1;
+	}
+	int status = run(inv, argv, &place, err);
+	return status >= 0 ? status : report_failure(inv, &place, err);
 }

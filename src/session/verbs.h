@@ -28,4 +28,7 @@ const char *verb_time_text(json_int_t ms, char ret[VERB_TIME_SIZE]);
 /* "30s", "10m", "8h", "2d" in milliseconds; NULL is 0. */
 int verb_duration(const char *text, const char *option, json_int_t *ret, struct corral_error *err);
 
+/* verb_mcp_session.c: of `corral mcp --session`. */
+int verb_mcp_session(struct invocation *inv, struct corral_error *err);
+
 #endif

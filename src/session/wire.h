@@ -19,6 +19,8 @@ enum wire_kind {
 	WIRE_SIGNAL,    /* daemon: {"signal": N} for the command of this call */
 	WIRE_CANCEL,    /* daemon: kill the tree of the command of this call */
 	WIRE_STOP,      /* daemon: end the session, with a grace period */
+	WIRE_TOOL,      /* daemon: a call of a tool (session/supervisor_tool.h) */
+	WIRE_PROGRESS,  /* supervisor: output of a call that runs */
 };
 
 #define WIRE_FDS 3

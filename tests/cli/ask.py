@@ -401,7 +401,7 @@ for name, attempt in (
 
     @test("a credential in the HOME of another user is not asked about", root=True)
     def others(box):
-        if box.user.drop:
+        if box.user.drop or os.geteuid() != 0:
             raise Skip("only root can make a home")
         make = 'mount -t tmpfs t /home && mkdir -p /home/o/.aws && echo key >/home/o/.aws/credentials && echo n >/home/o/notes && exec "$@"'
         before = ["unshare", "-m", "sh", "-c", make, "sh"]

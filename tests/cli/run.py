@@ -17,8 +17,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402  the path has to be set first
 
-GROUPS = ("agents", "exits", "identities", "usage", "streams", "results", "signals", "terminal", "live", "environment", "inherited",
-          "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
+GROUPS = ("agents", "exits", "identities", "usage", "streams", "results", "result_fds", "signals", "terminal", "live", "environment",
+          "inherited", "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
           "floors", "profiles", "levels", "full_access", "network", "hints", "denials", "denial_kinds", "ask", "status", "checks", "whys",
           "learns", "programs", "urls", "leaks", "requests", "scans", "placement", "products", "imports", "commands",
           "snapshots", "secrets", "runids", "audit")

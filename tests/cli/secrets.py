@@ -50,10 +50,13 @@ def files_with(places, value):
         for base, _, files in os.walk(place):
             for name in files:
                 path = f"{base}/{name}"
-                if not stat.S_ISREG(os.lstat(path).st_mode):
-                    continue
-                with open(path, "rb") as file:
-                    raw = file.read()
+                try:
+                    if not stat.S_ISREG(os.lstat(path).st_mode):
+                        continue
+                    with open(path, "rb") as file:
+                        raw = file.read()
+                except (FileNotFoundError, PermissionError):
+                    continue  # of another user, or of a program that has removed it
                 if value.encode() in raw or value.encode().hex().encode() in raw:
                     found.append(path)
     return found

@@ -67,6 +67,15 @@ static int do_chmod(const char *name, const char *other) {
 	return chmod(name, 0640);
 }
 
+/* The file is opened for reading, which the default rules do not send to the broker. */
+static int do_fchmod(const char *name, const char *other) {
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? -1 : fchmod(fd, 0640);
+
+	(void)other;
+	return fd < 0 ? -1 : close(fd) | result;
+}
+
 static int do_symlink(const char *name, const char *other) {
 	(void)name;
 	return symlink("elsewhere", other);
@@ -80,7 +89,7 @@ static const struct {
 	{"create", do_create, 0}, {"rewrite", do_rewrite, 1}, {"write", do_write, 1},
 	{"read", do_read, 1},     {"mkdir", do_mkdir, 0},     {"unlink", do_unlink, 1},
 	{"rename", rename, 1},    {"link", link, 1},          {"symlink", do_symlink, 0},
-	{"chmod", do_chmod, 1},   {"miss", do_miss, 0},
+	{"chmod", do_chmod, 1},   {"miss", do_miss, 0},       {"fchmod", do_fchmod, 1},
 };
 
 static void need(int result, const char *name) {

@@ -123,7 +123,9 @@ class World:
 
     def execute(self, before, project, *words):
         # A background job of a shell ignores SIGINT and SIGQUIT, and a run resets each signal that is ignored.
-        argv = ["env", "--default-signal", *before, self.program, self.templates[project], self.root, PROGRAM, *words]
+        # The gate raises its limit of descriptors, and a run that of pid 1, if the caller's leaves room for it.
+        argv = ["env", "--default-signal", "prlimit", "--nofile=1024:4096", *before, self.program, self.templates[project],
+                self.root, PROGRAM, *words]
         done = subprocess.run(argv, env=ENVIRONMENT,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=SECONDS, check=False)

@@ -2,13 +2,13 @@
 /* A line of a client of a session, with and without its token, as the daemon serves it.
  *
  * Each request gets one line, each notification none; no line ends the daemon, changes the state of
- * the session, or adds a session.  A client without a token gets nothing but `ping` and a refusal.
+ * the session, or adds a session; a line of MCP is served with the same rules.  A client without a token gets nothing but `ping` and a refusal.
  */
 #include "fuzz.h"
 
 #include "base/auto.h"
 #include "rpc/message.h"
-#include "session/daemon.h"
+#include "session/mcp_conn.h"
 
 #include <sodium.h>
 #include <sys/socket.h>
@@ -58,7 +58,7 @@ static void count(void *arg, const struct session_row *row) {
 	++*(int *)arg;
 }
 
-/* The number of lines that the client gets; each is a response. */
+/* The number of lines that the client gets; each is a response, or of MCP a notification. */
 static size_t read_answers(int fd, bool no_token) {
 	static char text[1 << 20];
 	size_t n = 0;
@@ -71,7 +71,8 @@ static size_t read_answers(int fd, bool no_token) {
 		HOLDS(end != NULL);
 		json_t *answer = message_parse(at, (size_t)(end - at), &fault);
 		HOLDS(answer != NULL && message_read(answer, &m, &fault) == 0);
-		HOLDS(m.kind == MESSAGE_RESPONSE);
+		HOLDS(m.kind == MESSAGE_RESPONSE ||
+		      (m.kind == MESSAGE_NOTIFICATION && !no_token));
 		const json_t *result = json_object_get(answer, "result");
 		HOLDS(!no_token || result == NULL || json_object_get(result, "version") != NULL);
 		json_decref(answer);
@@ -106,13 +107,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	memcpy(line, data + 1, size - 1);
 	request_line(&c, line, size - 1);
 	size_t answers = read_answers(pair[1], scope == SCOPE_NONE);
-	HOLDS(answers <= 1 && !d.stopping && l.state == SESSION_RUNNING && d.lives == &l);
+	HOLDS(answers <= 2 && !d.stopping && l.state == SESSION_RUNNING && d.lives == &l);
 	HOLDS(scope != SCOPE_NONE || c.scope == SCOPE_NONE); /* no input is a token */
 	HOLDS(store_each_session(d.store, &reader, &e) == 0 && sessions == 1);
 	while (l.calls != NULL) {
 		live_drop_call(&l, l.calls);
 	}
+	HOLDS(scope != SCOPE_NONE || c.mcp == NULL);
 	HOLDS(daemon_loop_watch(&d.loop, &c.watch, 0, &e) == 0);
+	mcp_conn_free(&c);
 	frame_writer_done(&c.out);
 	json_decref(c.follow);
 	free(line);

@@ -164,6 +164,9 @@ HOSTS = (
          "user namespaces", who="both"),
     Host("without mounts", "outer filter: a user namespace without rights", without("mounts"), "landlock", "standard",
          "AppArmor profile", who="user"),
+    # The network namespace then comes from clone3(2) with the others.
+    Host("without unshare", "outer filter: unshare", without("unshare"), "namespaces", "full", who="both"),
+    Host("without setns", "outer filter: setns", without("setns"), "namespaces", "full"),
     Host("docker", "root with Docker's capabilities, outer filter: clone, clone3, unshare", bare(*DOCKER, lacks="userns"),
          "landlock", "standard", "user namespaces", who="root"),
     Host("without landlock", "outer filter: landlock_*", without("landlock"), "namespaces", "standard", "Landlock",

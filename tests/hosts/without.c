@@ -70,6 +70,8 @@ static const struct lack lacks[] = {
 	  {nr_clone3, ENOSYS},
 	  {SYS_unshare, EPERM},
 	  {SYS_setns, EPERM}}},
+	{"unshare", "a filter of namespaces that lets clone3(2) pass", {{SYS_unshare, EPERM}}},
+	{"setns", "the same", {{SYS_setns, EPERM}}},
 	{"mounts",
 	 "a user namespace without rights in it, as AppArmor makes them on Ubuntu 24.04",
 	 {{SYS_mount, EACCES},

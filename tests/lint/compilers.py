@@ -17,12 +17,12 @@ SAME = ("\nint planted(int a);\nint planted(int a) {\n\tif (a == 1) {\n\t\tretur
         "\t}\n}\n")
 
 
-@check("every file compiles with clang without a warning", append("src/base/fd.c", UNUSED))
+@check("every file compiles with clang without a warning", append("src/base/fd.c", UNUSED), cost=MINUTES)
 def clang(tree):
     return tree.each(tree.files(C_FILES), "clang", *FLAGS, *WARNINGS, "-O2", "-D_FORTIFY_SOURCE=2", "-fsyntax-only")
 
 
-@check("every file compiles for aarch64 without a warning", append("src/base/fd.c", UNUSED))
+@check("every file compiles for aarch64 without a warning", append("src/base/fd.c", UNUSED), cost=MINUTES)
 def aarch64(tree):
     # The libraries' headers are the same on every architecture.
     shared = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
@@ -84,7 +84,8 @@ def shellcheck(tree):
     return tree.each(tree.files("**/*.sh"), "shellcheck")
 
 
-@check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"), tool=("clang-format", "14"))
+@check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"), cost=MINUTES,
+       tool=("clang-format", "14"))
 def formatted(tree):
     return tree.each(tree.files("src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "examples/*.c"),
                      "clang-format", "--dry-run", "-Werror")

@@ -25,7 +25,8 @@ ROOMS = {
     "selftest": ["base", "data", "policy", "plan", "linux", "lib"],
     "agents": ["base", "data"],
     "cli": ["base", "data", "agents"],
-    "rpc": ["base", "data", "cli"],
+    "http": ["base", "data", "policy", "plan", "net"],
+    "rpc": ["base", "data", "cli", "http"],
     "session": ["base", "data", "cli", "rpc"],
 }
 

@@ -7,8 +7,8 @@ from harness import append, check
 
 TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
          "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
-         "examples/**/*.*", ".editorconfig", ".gitlab-ci.yml", ".github/**/*.*", ".github/CODEOWNERS")
-DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md")
+         "examples/**/*.*", "sdk/**/*.*", "tests/**/*.m[jt]s", ".editorconfig", ".gitlab-ci.yml", ".github/**/*.*", ".github/CODEOWNERS")
+DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md", "sdk/**/*.md")
 WIDE = 120
 
 
@@ -160,13 +160,14 @@ def vague(tree):
 
 
 # Inputs of tests are compared to the byte, and have no line of their own.
-SOURCES = ("src/**/*.[ch]", "include/*.h", "examples/**/*.[ch]", "tests/**/*.[ch]", "tests/**/*.py", "**/*.sh")
+SOURCES = ("src/**/*.[ch]", "include/*.h", "examples/**/*.[ch]", "tests/**/*.[ch]", "tests/**/*.py", "**/*.sh",
+           "sdk/**/*.py", "sdk/**/*.js", "sdk/**/*.mjs", "sdk/**/*.ts", "tests/**/*.m[jt]s")
 APART = ("tests/compat/fixtures/", "tests/fuzz/corpus/")
 
 
 @check("every source file names its license",
        append("src/base/planted.c", "/* x */\n"), append("tests/lint/planted.py", "\"\"\"x\"\"\"\n"),
-       append("packaging/planted.sh", "#!/bin/sh\n# x\n"))
+       append("packaging/planted.sh", "#!/bin/sh\n# x\n"), append("sdk/node/src/planted.js", "// x\n"))
 def licenses(tree):
-    line = re.compile(r"(/\* SPDX-License-Identifier: Apache-2\.0 \*/|(#!.*\n)?# SPDX-License-Identifier: Apache-2\.0)\n")
+    line = re.compile(r"(/\* SPDX-License-Identifier: Apache-2\.0 \*/|(#!.*\n)?(#|//) SPDX-License-Identifier: Apache-2\.0)\n")
     return [name for name in tree.files(*SOURCES) if not name.startswith(APART) and not line.match(tree.text(name))]

@@ -122,9 +122,14 @@ def register(suite):
             client.refused("write_file", path=name, content="x")
             client.refused("move", **{"from": "mine", "to": name}, overwrite=True)
         client.refused("delete", path=".git/hooks", recursive=True)
+        # Neither the file nor the directories before it.
+        for name in ("n/.git/hooks/x", "m/deep/.git/config"):
+            client.refused("write_file", path=name, content="evil")
+            check(not box.exists(f"ws/{name.split('/')[0]}"), f"{name} left a directory behind")
         client.refused("delete", path=".git/config")
         client.refused("move", **{"from": ".git", "to": "git"})
         equal(files_of(box), before, "the files on the host")
+        client.data("write_file", path="n/good/x", content="")
 
     @suite.test("mcp: a level below standard is refused unless the user allows it", base=outside_tmp)
     def _(box):

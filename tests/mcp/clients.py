@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The official clients of MCP, from npm, against `corral mcp`: the SDK of both generations, and the inspector.
+"""The official clients of MCP, from npm, against `corral mcp` on stdio, on HTTP and on the socket of a session: the SDK of
+both generations and the inspector; on HTTP the conformance suite too (conformance.py).
 
     tests/mcp/clients.py --corral build/corral --place build/mcp-clients
 
@@ -10,14 +11,18 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
+import conformance
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = {"@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0",
-            "@modelcontextprotocol/inspector": "2.12.0"}
+            "@modelcontextprotocol/inspector": "2.12.0", "conformance-1@npm:@modelcontextprotocol/conformance": "0.1.16",
+            "conformance-2@npm:@modelcontextprotocol/conformance": "0.2.0-alpha.12"}
 NODE = "24.21.0"  # the inspector needs 22 or newer
 SECONDS = 300
 
@@ -36,8 +41,10 @@ def install(place):
     """The packages, and a node of its own; an error text, or None."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         return "npm is not installed"
-    if os.path.exists(f"{place}/complete"):
+    stamp = json.dumps([PACKAGES, NODE])
+    if os.path.exists(f"{place}/complete") and open(f"{place}/complete", encoding="utf-8").read() == stamp:
         return None
+    shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place, exist_ok=True)
     with open(f"{place}/package.json", "w", encoding="utf-8") as out:
         json.dump({"private": True}, out)
@@ -48,17 +55,47 @@ def install(place):
     if done.returncode != 0:
         return f"npm install: {done.stdout.decode()[-200:].strip()}"
     os.symlink(f"node-linux-{arch}/bin/node", f"{place}/node_modules/node")
-    with open(f"{place}/complete", "w", encoding="utf-8"):
-        pass
+    with open(f"{place}/complete", "w", encoding="utf-8") as out:
+        out.write(stamp)
     return None
 
 
-def sdk(tap, script, place, corral, workspace):
+class Server:
+    """`corral mcp --http` with a token in a file."""
+
+    def __init__(self, corral, workspace, folder):
+        self.token = f"{folder}/token"
+        self.process = subprocess.Popen([corral, "mcp", "--http", "0", "--token-file", self.token, "-w", workspace],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.url = re.search(rb"http://\S+", self.process.stderr.readline())[0].decode()
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+class Daemon:
+    """`corral daemon` with places of its own, and one session."""
+
+    def __init__(self, corral, workspace, folder):
+        for name in ("run", "state"):
+            os.mkdir(f"{folder}/{name}", 0o700)
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": f"{folder}/run", "XDG_STATE_HOME": f"{folder}/state"}
+        self.process = subprocess.Popen([corral, "daemon"], env=self.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.process.stderr.readline()
+        self.session = subprocess.run([corral, "session", "create", "-w", workspace], env=self.env, stdout=subprocess.PIPE,
+                                      cwd=workspace, check=True).stdout.decode().strip()
+
+    end = Server.end
+
+
+def sdk(tap, script, place, words, env=None):
     """Its lines are TAP without numbers.  Modules are found from the script's own directory, so it is copied."""
     for name in ("sdk_checks.mjs", script):
         shutil.copy(f"{HERE}/{name}", place)
     try:
-        done = subprocess.run([f"{place}/node_modules/node", f"{place}/{script}", corral, workspace], stdout=subprocess.PIPE,
+        done = subprocess.run([f"{place}/node_modules/node", f"{place}/{script}", *words], env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         tap.line(False, f"{script}: ends within {SECONDS} s")
@@ -69,11 +106,11 @@ def sdk(tap, script, place, corral, workspace):
     tap.line(done.returncode == 0, f"{script}: the exit status", f" # {done.stderr.decode()[-300:]!r}" if done.returncode else "")
 
 
-def inspect(tap, place, corral, workspace, name, words, good):
+def inspect(tap, place, target, name, words, good):
     folder = f"{place}/node_modules/@modelcontextprotocol/inspector"
     with open(f"{folder}/package.json", encoding="utf-8") as file:
         program = next(iter(json.load(file)["bin"].values()))
-    done = subprocess.run([f"{place}/node_modules/node", f"{folder}/{program}", "--cli", corral, "mcp", "-w", workspace, *words],
+    done = subprocess.run([f"{place}/node_modules/node", f"{folder}/{program}", "--cli", *target, *words],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
     try:
         tap.line(good(json.loads(done.stdout)), f"inspector: {name}")
@@ -93,13 +130,25 @@ def main():
         print(f"ok 1 - the clients of npm # SKIP {why}\n1..1")
         return 0
     with tempfile.TemporaryDirectory(prefix="corral-mcp-") as workspace:
-        for script in ("sdk_1.mjs", "sdk_2.mjs"):
-            sdk(tap, script, place, corral, workspace)
-        inspect(tap, place, corral, workspace, "tools/list", ["--method", "tools/list"],
-                lambda found: len(found["tools"]) == 13)
-        inspect(tap, place, corral, workspace, "tools/call",
-                ["--method", "tools/call", "--tool-name", "shell", "--tool-arg", "command=echo hi"],
-                lambda found: found["structuredContent"]["stdout"] == "hi\n")
+        folder = tempfile.mkdtemp(prefix="corral-mcp-")
+        server, daemon = Server(corral, workspace, folder), Daemon(corral, workspace, folder)
+        try:
+            for script in ("sdk_1.mjs", "sdk_2.mjs"):
+                sdk(tap, script, place, [corral, workspace])
+                sdk(tap, script, place, [server.url, workspace, server.token])
+                sdk(tap, script, place, [corral, workspace, "session", daemon.session], daemon.env)
+            with open(server.token, encoding="utf-8") as file:
+                over_http = [server.url, "--transport", "http", "--header", f"Authorization: Bearer {file.read().strip()}"]
+            for how, target in (("stdio", [corral, "mcp", "-w", workspace]), ("http", over_http)):
+                inspect(tap, place, target, f"{how}: tools/list", ["--method", "tools/list"], lambda found: len(found["tools"]) == 13)
+                inspect(tap, place, target, f"{how}: tools/call",
+                        ["--method", "tools/call", "--tool-name", "shell", "--tool-arg", "command=echo hi"],
+                        lambda found: found["structuredContent"]["stdout"] == "hi\n")
+            conformance.run(tap, place, server, folder)
+        finally:
+            server.end()
+            daemon.end()
+            shutil.rmtree(folder)
     print(f"1..{tap.count}")
     return 1 if tap.failed else 0
 

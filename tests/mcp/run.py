@@ -17,17 +17,19 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 
 class Box(harness.Box):
-    """Ends the servers of a test that it left running, as a client does: by the end of their input."""
+    """Ends the servers of a test that it left running: by the end of their input, or a signal."""
 
     def close(self):
         for process in self.ours:
             if process.stdin:
                 process.stdin.close()
+            elif process.poll() is None:
+                process.terminate()
         return super().close()
 
 
 harness.Box = Box
-GROUPS = ("protocol", "malformed", "tools", "boundary", "running")
+GROUPS = ("protocol", "malformed", "tools", "boundary", "running", "http", "http_malformed")
 
 
 def main():

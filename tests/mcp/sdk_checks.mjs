@@ -2,6 +2,19 @@
 // What both generations of the SDK check: each line is one of TAP, without a number.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 
+// The server of argv: `CORRAL WORKSPACE` over stdio, `CORRAL WORKSPACE session ID` over the socket of a session,
+// `http://… WORKSPACE TOKEN-FILE` over HTTP.
+export function target(Stdio, Http) {
+  const [server, workspace, more, session] = process.argv.slice(2);
+  if (server.startsWith("http://")) {
+    const headers = { Authorization: `Bearer ${readFileSync(more, "utf8").trim()}` };
+    return { workspace, label: ", http", transport: () => new Http(new URL(server), { requestInit: { headers } }) };
+  }
+  const args = more === "session" ? ["mcp", "--session", session] : ["mcp", "-w", workspace];
+  const transport = () => new Stdio({ command: server, args, stderr: "ignore", env: process.env });
+  return { workspace, label: more === "session" ? ", session" : "", transport };
+}
+
 function say(name, good, note = "") {
   console.log(`${good ? "ok" : "not ok"} - ${name}${good ? "" : ` # ${JSON.stringify(note)}`}`);
 }

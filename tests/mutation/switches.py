@@ -120,7 +120,7 @@ SWITCHES = {
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, '"proc", options, ARRAY_LEN(options),', '"proc", options, 0,')],
-    "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
+    "netns": [(LAYERS, "&layer_netns,", ""), (LAYERS, "&layer_network,", "")],
     "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 
 from service import Refused, alive, check, children, equal, marked, wait_until
@@ -26,6 +27,33 @@ def test_a_command_gets_streams_status_and_directory(service):
     check(session not in service.good("session", "list"), "a stopped session is in `session list`")
     check(session in service.good("session", "list", "--all"), "a stopped session is not in `session list --all`")
     check(not os.path.exists(f"{service.place}/run/corral/s/{session}.sock"), "its socket is left")
+
+
+def test_the_result_goes_to_a_descriptor_and_a_socket_cancels(service):
+    mark = f"612.{os.getpid()}"
+    session = service.create()
+
+    def start(*words):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            return ours, service.command("session", "exec", session, "--result-fd", str(theirs.fileno()), *words,
+                                         stdin=subprocess.PIPE, pass_fds=[theirs.fileno()])
+
+    ours, process = start("-c", "cat; printf '\\377'; exit 5")
+    out, err = process.communicate(b"in ")
+    result = json.loads(ours.makefile().read())
+    equal((process.returncode, out, err), (5, b"in \xff", b""), "a command with streams")
+    equal((result["exit_code"], result["stdout"], result["session"]), (5, None, session), "its result")
+    ours, process = start("no-such-command")
+    process.communicate()
+    equal((process.returncode, json.loads(ours.makefile().read())["reason"]), (127, "setup"), "a missing command")
+    ours, process = start("-c", f"setsid sleep {mark} & wait")
+    check(wait_until(lambda: marked(mark)), "the command did not begin")
+    ours.shutdown(socket.SHUT_WR)
+    process.communicate()
+    equal(json.loads(ours.makefile().read())["error"]["message"], "cancelled by the caller", "the result of a cancelled command")
+    check(wait_until(lambda: not marked(mark)), "a process of a cancelled command is left")
+    service.good("session", "stop", session)
 
 
 def test_a_session_that_cannot_start_is_failed_and_says_why(service):

@@ -19,6 +19,7 @@ import isolation  # noqa: E402
 import life  # noqa: E402
 import pool  # noqa: E402
 import scopes  # noqa: E402
+import tools  # noqa: E402
 from service import Service  # noqa: E402
 
 
@@ -43,7 +44,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            for name, test in sum((tests_of(module) for module in (life, isolation, scopes, bounds, pool)), []):
+            for name, test in sum((tests_of(module) for module in (life, isolation, scopes, tools, bounds, pool)), []):
                 if not re.search(args.only, name):
                     continue
                 number += 1

@@ -9,7 +9,7 @@ import json
 import os
 import time
 
-from service import Client, Refused, check, equal
+from service import Client, Refused, check, equal, wait_until
 
 FORBIDDEN, NO_SESSION, STATE, LIMIT, NO_TOKEN = -32001, -32002, -32003, -32004, -32005
 NO_METHOD, PARAMS = -32601, -32602
@@ -23,6 +23,14 @@ METHODS = {
     "session.list": ({}, {"admin"}),
     "session.show": ({}, {"admin", "inside", "token"}),
     "session.exec": ({"argv": ["true"]}, {"admin", "inside", "token"}),
+    "file.write": ({"path": "scope.txt", "content": "x"}, {"admin", "inside", "token"}),
+    "file.edit": ({"path": "scope.txt", "old_text": "x", "new_text": "x"}, {"admin", "inside", "token"}),
+    "file.read": ({"path": "scope.txt"}, {"admin", "inside", "token"}),
+    "file.send": ({"path": "scope.txt"}, {"admin", "inside", "token"}),
+    "file.list": ({}, {"admin", "inside", "token"}),
+    "file.make_directory": ({"path": "scope.d"}, {"admin", "inside", "token"}),
+    "file.move": ({"from": "scope.txt", "to": "scope.txt2", "overwrite": True}, {"admin", "inside", "token"}),
+    "file.delete": ({"path": "nothing-here"}, {"admin", "inside", "token"}),
     "session.activity": ({}, {"admin"}),
     "session.token": ({}, {"admin"}),
     "session.create": ({"cwd": "/nowhere"}, {"admin"}),
@@ -33,7 +41,8 @@ METHODS = {
     "session.stop": ({}, set()),
     "daemon.shutdown": ({}, set()),
 }
-OF_SESSION = {"session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
+OF_SESSION = {"file.write", "file.edit", "file.read", "file.send", "file.list", "file.make_directory", "file.move",
+              "file.delete", "session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
 ENDED = {"session.show", "session.activity"}  # possible after the end
 
 CALLS = """
@@ -68,7 +77,7 @@ def code_of(client, method, params):
 def expected(who, method):
     """0 or FAILED for a client that may send it, else the refusal."""
     if who in METHODS[method][1]:
-        return {0} if method != "session.create" else {-32000}
+        return {"session.create": {-32000}, "file.move": {0, -32000}, "file.delete": {-32000}}.get(method, {0})
     return {NO_TOKEN} if who == "none" else {FORBIDDEN}
 
 
@@ -151,6 +160,52 @@ def test_tokens_missing_wrong_foreign_expired_and_revoked(service):
         service.good("session", "stop", made["id"])
 
 
+def test_a_connection_loses_its_scope_when_its_token_ends(service):
+    made = service.made()
+    began = False
+    for how, lifetime in (("expired", 1500), ("expired", 10000), ("revoked", 0)):
+        if how == "expired" and began:
+            continue  # the command began before the token ended
+        token = service.client().call("session.token", session=made["id"], lifetime_ms=lifetime)["token"]
+        client = with_token(service, made["id"], token)
+        mark = f"{service.place}/ws/alive-{how}"
+        number = client.send("session.exec", argv=["sh", "-c", f"echo > {mark}; sleep 600"], cwd=f"{service.place}/ws")
+        if how == "revoked":
+            equal(code_of(client, "session.show", {}), 0, "control, before")
+            check(wait_until(lambda m=mark: os.path.exists(m)), "the command did not begin")
+            service.good("session", "revoke", made["id"])
+        try:
+            client.answer(number)
+            check(False, f"{how}: the command has a result")
+        except Refused as refused:
+            equal(refused.code, NO_TOKEN, how)
+            check(how in refused.message, refused.message)
+        began = os.path.exists(mark)
+        equal(code_of(client, "session.show", {}), NO_TOKEN, f"{how}: the next request")
+        fresh = service.client().call("session.token", session=made["id"])["token"]
+        client.call("session.authenticate", token=fresh)
+        argv = ["sh", "-c", "! pgrep -f '^sleep 60[0]'"]
+        check(wait_until(lambda c=client, a=argv: c.call("session.exec", argv=a)["status"] == 0), f"{how}: the command still runs")
+    check(began, "no command began before its token ended")
+    service.good("session", "stop", made["id"])
+
+
+def test_pending_requests_of_a_session_have_bounded_bytes(service):
+    made = service.made("--serial")
+    client = with_token(service, made["id"], made["token"])
+    client.send("session.exec", argv=["sleep", "600"])  # the others wait for it
+    numbers = [client.send("session.exec", argv=["true"], environment={"LONG": "x" * 900_000}) for _ in range(10)]
+    try:
+        client.answer(numbers[-1])
+        check(False, "the last one was not refused")
+    except Refused as refused:
+        equal(refused.code, LIMIT, "more than 8 MiB together")
+        check("pending requests" in refused.message, refused.message)
+    equal(code_of(with_token(service, made["id"], made["token"]), "session.show", {}), 0, "another request")
+    client.close()
+    service.good("session", "stop", made["id"])
+
+
 def test_wrong_tokens_are_limited_per_session(service):
     first, second = service.made(), service.made()
     codes = []
@@ -183,7 +238,10 @@ def test_the_command_line_takes_a_token_from_a_file_or_stdin(service):
     with open(path, "rb") as file:
         token = file.read()
     equal(service.good("session", "exec", session, "--token-file", "-", "--json", "echo", data=token)[:1], "{", "by stdin")
-    status, _, err = service.run("session", "exec", session, "--token-file", "/dev/null", "true")
+    empty = f"{service.place}/home/empty"
+    with open(os.open(empty, os.O_CREAT | os.O_WRONLY, 0o600), "wb"):
+        os.chown(empty, service.uid, -1)
+    status, _, err = service.run("session", "exec", session, "--token-file", empty, "true")
     check(status == 2 and "does not contain a token" in err, f"an empty file: {status} {err}")
     status, _, err = service.run("session", "create", "--token-file", path)
     check(status == 2 and "cannot write the token" in err, f"a file that exists: {status} {err}")

@@ -57,7 +57,7 @@ static inline bool relay_take_sockets(struct relay *w) {
  * the second sends the sockets as well. */
 static inline bool relay_begin_namespace(struct relay *w) {
 	struct plan plan = {.own_net = true};
-	struct kit kit = {.plan = &plan, .gate_fd = -1};
+	struct kit kit = {.plan = &plan, .gate_fd = -1, .netns = NETNS_HERE, .sys_fd = -1};
 	struct err e = {0};
 
 	if (layer_network.enter(&kit, &e) != 0 || !relay_begin(w)) {

@@ -202,11 +202,11 @@ TEST(the_name_of_a_live_session_is_taken) {
 static enum token_verdict check(struct store *s, const char *session, const char *text,
 				int64_t now) {
 	struct token_hash hash;
-	enum token_verdict verdict = TOKEN_UNKNOWN;
+	struct token_check found = {.verdict = TOKEN_UNKNOWN};
 	struct err e = {0};
 	CHECK_INT(token_hash_text(text, &hash), 0);
-	CHECK_INT(store_check_token(s, session, &hash, now, &verdict, &e), 0);
-	return verdict;
+	CHECK_INT(store_check_token(s, session, &hash, now, &found, &e), 0);
+	return found.verdict;
 }
 
 TEST(a_token_is_valid_for_its_session_until_it_expires_or_is_revoked) {

@@ -12,7 +12,9 @@
 #include "linux/bpf.h"
 #include "linux/broker/ask.h"
 #include "linux/broker/call.h"
+#include "linux/broker/domain.h"
 #include "linux/broker/refused.h"
+#include "linux/broker/view.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>
@@ -100,6 +102,9 @@ const struct broker_row broker_rows[] = {
 	ROW(BROKER_PRIORITY, sched_setscheduler, "as ioprio_set"),
 	ROW(BROKER_PRIORITY, setpriority, "as ioprio_set"),
 
+	ROW(BROKER_DOMAINS, landlock_restrict_self, "the broker makes calls for the process under the same ruleset"),
+	ROW(BROKER_DOMAINS, prlimit64, "RLIMIT_LOCKS marks the processes of a domain"),
+
 	ROW(BROKER_WATCH, access, "a hidden file is recorded as a denial; no check"),
 	ROW(BROKER_WATCH, chdir, "as access"),
 	ROW(BROKER_WATCH, execve, "a program that may not be executed is recorded as a denial; no check"),
@@ -135,6 +140,14 @@ static void open_places(struct broker *b) {
 	} else {
 		b->proc_dev = st.st_dev;
 	}
+	b->view = b->root;
+	if (b->nests && b->proc >= 0) {
+		if (stat("/proc/self/ns/user", &st) != 0) {
+			drop_fd(&b->proc);
+		} else {
+			b->userns = st.st_ino;
+		}
+	}
 }
 
 static void number_rows(struct broker *b) {
@@ -153,6 +166,8 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	b->listener = listener;
 	b->signals = plan->landlock_abi < 6;
 	b->killable = true;
+	b->nests = (plan->traits & TRAIT_INNER) != 0;
+	b->knows_domains = (plan->traits & TRAIT_DOMAINS) != 0;
 	open_places(b);
 	b->fast = !plan_lacks_namespaces(plan); /* layer mounts has used openat2(2) */
 	if (!b->fast) {
@@ -170,10 +185,28 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
 	 * that was created just before the run would seem to be newer. */
 	(void)clock_gettime(CLOCK_REALTIME, &b->began);
+	b->spinner.off = !plan->spin;
 	b->umask = umask(0); /* layer directory set the same one for the command */
 	(void)umask(b->umask);
 	number_rows(b);
 	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP); /* best effort */
+}
+
+/* Serves the call in the caller's own view, and under its own domain (K9). */
+static long serve_nested(struct call *c, const struct broker_row *row) {
+	int r = c->b->nests ? view_begin(c) : 0;
+
+	if (r == 0) {
+		r = domain_begin(c);
+	}
+	if (r == 0 && domain_is_set() && !caller_waits(c)) {
+		r = -ESRCH; /* the mark may be that of a process with the same id */
+	}
+	c->confined = r != 0 || view_is_foreign(c->b) || domain_is_set();
+	long result = r != 0 ? r : row->serve(c);
+	domain_end();
+	view_end(c->b);
+	return result;
 }
 
 static void serve_one(struct broker *b, const struct seccomp_notif *n) {
@@ -188,9 +221,11 @@ static void serve_one(struct broker *b, const struct seccomp_notif *n) {
 		result = -EPERM;
 	} else {
 		c.call = broker_rows[row - 1].id;
-		result = broker_rows[row - 1].serve(&c);
+		result = b->knows_domains ? serve_nested(&c, &broker_rows[row - 1])
+					  : broker_rows[row - 1].serve(&c);
 	}
-	if (result != CALL_ANSWERED && !(result < 0 && ask_begin(&c, (int)-result))) {
+	if (result != CALL_ANSWERED &&
+	    !(result < 0 && !c.confined && ask_begin(&c, (int)-result))) {
 		call_answer(&c, result);
 	}
 }

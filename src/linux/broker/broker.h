@@ -29,11 +29,19 @@
  *      moved, with a directory above it or alone, nor replaced (preexisting.c);
  *  K7  a socket that is connected, bound or listened on belongs to the run's network
  *      namespace, and a socket file that is connected to was bound in this run or is
- *      named by net.sockets. */
+ *      named by net.sockets; with --allow-nested it may belong to a network namespace that
+ *      was created inside, and then never reaches the gate;
+ *  K8  the guard's second thread (spinner.c) reads and writes one word, has every restriction of
+ *      the guard, and makes no system call but to lower its priority, read the clock and exit;
+ *  K9  with --allow-nested, a call for a process in a Landlock domain of its own is made under
+ *      the rulesets of that domain (domain.c), and a path of a process in namespaces of its
+ *      own is resolved in its view and checked by the path that the same file has in the
+ *      guard's (view.c). */
 #ifndef CORRAL_LINUX_BROKER_BROKER_H
 #define CORRAL_LINUX_BROKER_BROKER_H
 
 #include "data/syscalls.h"
+#include "linux/broker/spinner.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -50,6 +58,7 @@ enum broker_family {
 	BROKER_SIGNALS = 1 << 4,  /* Landlock < 6 */
 	BROKER_PRIORITY = 1 << 5, /* always */
 	BROKER_WATCH = 1 << 6,    /* denials = all: reads of hidden files are recorded */
+	BROKER_DOMAINS = 1 << 7,  /* --allow-nested */
 };
 
 /* Listening sockets in the table; the oldest is overwritten first. */
@@ -64,6 +73,14 @@ enum broker_family {
 
 struct made {
 	uint64_t dev, ino;
+};
+
+/* The working directory of the caller of one notification, which a call with two paths needs
+ * twice.  Longer ones are read twice. */
+struct cwd_text {
+	uint64_t id;
+	size_t len; /* 0: none */
+	char text[512];
 };
 
 /* A listening socket.  The kernel never reuses a socket cookie; it may reuse an inode number. */
@@ -89,7 +106,9 @@ struct broker {
 	pid_t umask_setter; /* thread that called umask(2) last; its threads may share it */
 	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */
-	bool fast;          /* openat2(2) works; an outer seccomp filter may return ENOSYS */
+	struct cwd_text cwd;
+	bool exists; /* the last open with O_CREAT found the file: the next may, too */
+	bool fast;   /* openat2(2) works; an outer seccomp filter may return ENOSYS */
 
 	/* Lets the supervisor open the slave of a pty: a descriptor or -errno.  NULL: no
 	 * supervisor reads reports. */
@@ -109,11 +128,18 @@ struct broker {
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */
 
+	struct spinner spinner; /* off in helper processes */
+
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */
 	int fds;            /* /proc/self/fd, O_PATH */
 	int root;           /* "/", O_PATH */
+	bool nests;         /* callers may be in namespaces of their own (view.c) */
+	bool knows_domains; /* and in Landlock domains of their own (domain.c) */
+	int view;           /* the root of the present caller: `root`, or another one (view.c) */
+	uint64_t userns;    /* inode of the guard's user namespace, with `nests` */
 	uint64_t proc_dev;  /* st_dev of /proc */
+	uint64_t plain_dev; /* st_dev of a file system that is not procfs; 0: none yet */
 	char self_path[32]; /* "/proc/" and the guard's pid */
 	uint64_t network;   /* cookie of the run's network namespace; 0: not read yet */
 	struct listening listening[BROKER_LISTENERS]; /* of this run */

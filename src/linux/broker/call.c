@@ -49,8 +49,12 @@ static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
+	int64_t begun = spinner_begin(&c->b->spinner);
 	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
+	if (got >= 0) {
+		spinner_handed_over(&c->b->spinner, begun);
+	}
 	if (got < 0 && errno == EMFILE) {
 		refused_open_files(c);
 		return -EMFILE;

@@ -21,6 +21,7 @@ struct call {
 	enum syscall_id call;
 	uint64_t args[6];
 	bool as_written; /* do not redirect /tmp to the run's own directory */
+	bool confined;   /* the caller is in a sandbox of its own: no question may grant it more */
 };
 
 /* The handler has answered, or a helper process or the gate will. */
@@ -47,10 +48,12 @@ int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
 int caller_write(const struct call *c, uint64_t address, const void *data, size_t len);
 
 /* Copy a string with its NUL.  -ENAMETOOLONG when it is longer than cap.  Without a pid namespace
- * call caller_waits() after caller_copy(); caller_string() does both.  caller_strings() copies two
- * paths of up to PATH_MAX bytes. */
+ * call caller_waits() after caller_copy(); caller_string() does both.  caller_path() is for a path
+ * that is resolved next: for a relative one caller_fd() makes that check.  caller_strings() copies
+ * two paths of up to PATH_MAX bytes. */
 int caller_copy(const struct call *c, uint64_t address, char *out, size_t cap);
 int caller_string(const struct call *c, uint64_t address, char *out, size_t cap);
+int caller_path(const struct call *c, uint64_t address, char out[PATH_MAX]);
 int caller_strings(const struct call *c, const uint64_t address[2], char *first, char *second);
 
 /* Opens the file of the caller's descriptor, or its working directory (AT_FDCWD), as O_PATH.
@@ -208,6 +211,9 @@ long serve_getpeername(struct call *c);
 long serve_bind(struct call *c);
 long serve_listen(struct call *c);
 long serve_socketpair(struct call *c);
+
+long serve_landlock_restrict_self(struct call *c);
+long serve_prlimit64(struct call *c);
 
 long serve_ioprio_set(struct call *c);
 long serve_sched_setaffinity(struct call *c);

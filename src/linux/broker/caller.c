@@ -153,6 +153,12 @@ int caller_string(const struct call *c, uint64_t address, char *out, size_t cap)
 	return r == 0 && !is_of_run(c) ? -ESRCH : r;
 }
 
+int caller_path(const struct call *c, uint64_t address, char out[PATH_MAX]) {
+	int r = caller_copy(c, address, out, PATH_MAX);
+
+	return r == 0 && out[0] == '/' && !is_of_run(c) ? -ESRCH : r;
+}
+
 int caller_strings(const struct call *c, const uint64_t address[2], char *first, char *second) {
 	char *const out[2] = {first, second};
 	struct iovec to[2];

@@ -190,14 +190,11 @@ void created_moving(const struct call *c, const struct resolved *from, const str
 }
 
 void created_moved(const struct call *c, const struct resolved *from, const struct resolved *to) {
-	struct stat st;
-
-	if (c->b->journal == NULL ||
-	    syscall(SYS_newfstatat, to->fd, to->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+	if (c->b->journal == NULL) {
 		return;
 	}
-	if (S_ISREG(st.st_mode)) {
-		created_file(c, to->real, st.st_mode);
+	if (S_ISREG(from->entry)) {
+		created_file(c, to->real, from->entry);
 		if (c->b->nlinked > 0) {
 			journal_move(c->b->journal, from->real, to->real);
 		}
@@ -205,8 +202,8 @@ void created_moved(const struct call *c, const struct resolved *from, const stru
 	}
 	/* Records of the old name, and of paths beneath it, now apply to the new one. */
 	journal_move(c->b->journal, from->real, to->real);
-	created_node(c, to->real, st.st_mode);
-	if (S_ISDIR(st.st_mode) && has_special_name(to->real)) {
+	created_node(c, to->real, from->entry);
+	if (S_ISDIR(from->entry) && has_special_name(to->real)) {
 		record_contents(c, to);
 	}
 }

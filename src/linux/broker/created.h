@@ -18,6 +18,7 @@ void created_node(const struct call *c, const char *path, mode_t mode);
 void created_symlink(const struct call *c, const struct resolved *p, const char *target);
 /* Before a helper, which cannot write to the journal, moves a directory. */
 void created_moving(const struct call *c, const struct resolved *from, const struct resolved *to);
+/* Needs from->entry. */
 void created_moved(const struct call *c, const struct resolved *from, const struct resolved *to);
 
 #endif

@@ -15,6 +15,8 @@
 #include "linux/broker/files.h"
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/created.h"
+#include "linux/broker/domain.h"
+#include "linux/broker/placeholder.h"
 #include "linux/broker/replace.h"
 #include "linux/kernel_api.h"
 
@@ -37,7 +39,7 @@ static int name_at(const struct call *c, int dirfd, uint64_t address, struct res
 	char path[PATH_MAX];
 
 	p->fd = -1;
-	int r = caller_string(c, address, path, sizeof path);
+	int r = caller_path(c, address, path);
 	return r != 0 ? r : resolve_name(c, dirfd, path, p);
 }
 
@@ -112,8 +114,9 @@ static long move_when_known(const struct call *c, int fd, const void *arg) {
 	(void)fd;
 
 	return r != 0 ? r
-		      : or_errno(syscall(SYS_renameat2, m->from->fd, m->from->name, m->to->fd,
-					 m->to->name, m->flags));
+		      : or_errno(in_domain(SYS_renameat2, m->from->fd,
+					   domain_pointer(m->from->name), m->to->fd,
+					   domain_pointer(m->to->name), m->flags));
 }
 
 /* Opens a large file that is about to be unlinked: the kernel frees its blocks in the process
@@ -132,8 +135,8 @@ static long move_now(const struct call *c, const struct moving *m) {
 	const struct resolved *from = m->from, *to = m->to;
 	bool searched = hardlinks_moving(c->b, from, to);
 	int replaced = (m->flags & RENAME_EXCHANGE) != 0 ? -1 : hold_large(to);
-	long moved =
-		or_errno(syscall(SYS_renameat2, from->fd, from->name, to->fd, to->name, m->flags));
+	long moved = or_errno(in_domain(SYS_renameat2, from->fd, domain_pointer(from->name), to->fd,
+					domain_pointer(to->name), m->flags));
 
 	if (searched) {
 		hardlinks_moved(c->b, from, to);
@@ -151,6 +154,15 @@ static long move_now(const struct call *c, const struct moving *m) {
 		moved = replace_or_refuse(c, from, to, moved);
 	}
 	return moved == CALL_ANSWERED ? moved : call_done(c, moved);
+}
+
+/* Once for all checks of the name: only calls that the guard serves change it, one by one, and
+ * processes of the host. */
+static void look_at_entry(struct resolved *p) {
+	struct stat st;
+	bool found = syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	p->entry = found ? st.st_mode : 0;
 }
 
 static int names_at(const struct call *c, const struct pair *at, struct resolved *from,
@@ -174,6 +186,10 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	}
 	int r = names_at(c, &at, &from, &to);
 	if (r == 0) {
+		look_at_entry(&from);
+		if ((flags & RENAME_EXCHANGE) != 0) {
+			look_at_entry(&to);
+		}
 		r = check_names(c, &m);
 		if (r == -EROFS && flags == 0) {
 			return replace_or_refuse(c, &from, &to, r);
@@ -288,7 +304,8 @@ static int open_beneath(const struct call *c, const struct resolved *from) {
 static long link_file(int fd, const struct resolved *to) {
 	struct text path = caller_fd_path(fd);
 
-	return or_errno(syscall(SYS_linkat, AT_FDCWD, path.s, to->fd, to->name, AT_SYMLINK_FOLLOW));
+	return or_errno(in_domain(SYS_linkat, AT_FDCWD, domain_pointer(path.s), to->fd,
+				  domain_pointer(to->name), AT_SYMLINK_FOLLOW));
 }
 
 static long make_link(const struct call *c, struct pair at, int flags) {
@@ -347,6 +364,7 @@ static long remove_entry(const struct call *c, int dirfd, uint64_t address, int 
 
 	if (r == 0) {
 		r = verdict_remove(c, &p);
+		r = r == -EROFS && placeholder_is(&p) ? 0 : r;
 	}
 	if (r == 0) {
 		r = preexisting_remove(c, &p);
@@ -355,7 +373,7 @@ static long remove_entry(const struct call *c, int dirfd, uint64_t address, int 
 		return r;
 	}
 	int large = (flags & AT_REMOVEDIR) != 0 ? -1 : hold_large(&p);
-	long removed = or_errno(syscall(SYS_unlinkat, p.fd, p.name, flags));
+	long removed = or_errno(in_domain(SYS_unlinkat, p.fd, domain_pointer(p.name), flags));
 	broker_release(large);
 	return call_done(c, removed);
 }
@@ -400,7 +418,8 @@ static long make_symlink(const struct call *c, uint64_t text, int dirfd, uint64_
 	if (r != 0) {
 		return r;
 	}
-	long made = or_errno(syscall(SYS_symlinkat, target, p.fd, p.name));
+	long made = or_errno(
+		in_domain(SYS_symlinkat, domain_pointer(target), p.fd, domain_pointer(p.name)));
 	if (made == 0) {
 		preexisting_made(c->b, &p);
 		created_symlink(c, &p, target);
@@ -430,11 +449,15 @@ static int new_file_at(const struct call *c, int dirfd, uint64_t address, mode_t
 static long make_directory(const struct call *c, int dirfd, uint64_t address, mode_t mode) {
 	auto_place p;
 	long r = new_file_at(c, dirfd, address, mode, &p);
+	bool placeholder = placeholder_is_allowed(c, &p, (int)r);
 
+	r = placeholder ? files_take_umask(c) : r;
 	if (r == 0) {
-		r = or_errno(syscall(SYS_mkdirat, p.fd, p.name, mode));
+		r = or_errno(in_domain(SYS_mkdirat, p.fd, domain_pointer(p.name), mode));
 	}
-	if (r == 0) {
+	if (r == 0 && placeholder) {
+		placeholder_made(&p);
+	} else if (r == 0) {
 		preexisting_made(c->b, &p);
 		created_node(c, p.real, S_IFDIR);
 	}
@@ -455,7 +478,7 @@ static long make_node(const struct call *c, int dirfd, uint64_t address, mode_t 
 	long r = new_file_at(c, dirfd, address, mode, &p);
 
 	if (r == 0) {
-		r = or_errno(syscall(SYS_mknodat, p.fd, p.name, mode, dev));
+		r = or_errno(in_domain(SYS_mknodat, p.fd, domain_pointer(p.name), mode, dev));
 	}
 	if (r == 0) {
 		preexisting_made(c->b, &p);

@@ -14,7 +14,10 @@
 #include "linux/broker/preexisting.h"
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/created.h"
+#include "linux/broker/domain.h"
+#include "linux/broker/placeholder.h"
 #include "linux/broker/verdict.h"
+#include "linux/broker/view.h"
 #include "linux/broker/watched.h"
 
 #include <errno.h>
@@ -125,8 +128,22 @@ static bool may_block(const struct resolved *p, int flags) {
 	return S_ISFIFO(p->mode) && (flags & O_NONBLOCK) == 0 && (flags & O_ACCMODE) != O_RDWR;
 }
 
+/* Opens the file of an O_PATH descriptor.  Under a domain a child does, which may not look at the
+ * guard's own /proc directory. */
+static int reopen_now(const struct call *c, const struct resolved *p, int flags, mode_t mode) {
+	struct text number = {.len = 0}, path = caller_fd_path(p->fd);
+	auto_fd userns = view_userns_of(c, p);
+
+	if (userns >= 0 || domain_is_set()) {
+		domain_lend_userns(userns);
+		return (int)in_domain(SYS_openat, AT_FDCWD, domain_pointer(path.s),
+				      flags | O_CLOEXEC, (long)mode);
+	}
+	caller_text_number(&number, (uint64_t)p->fd);
+	return openat(c->b->fds, number.s, flags | O_CLOEXEC, mode);
+}
+
 static long reopen(const struct call *c, const struct resolved *p, const struct opening *o) {
-	struct text number = {.len = 0};
 	int flags = reopen_flags(o);
 
 	if (may_block(p, o->flags)) {
@@ -135,10 +152,9 @@ static long reopen(const struct call *c, const struct resolved *p, const struct 
 	if ((flags & O_TRUNC) != 0 && is_large(p->fd)) {
 		return helper_run(c, p->fd, -1, files_open_waiting, o);
 	}
-	caller_text_number(&number, (uint64_t)p->fd);
 	/* O_NONBLOCK: open(2) would wait for the holder of a lease, which may be the caller. */
 	int extra = S_ISREG(p->mode) ? O_NONBLOCK : 0;
-	auto_fd got = openat(c->b->fds, number.s, flags | extra | O_CLOEXEC, o->mode);
+	auto_fd got = reopen_now(c, p, flags | extra, o->mode);
 	if (got < 0 && errno == EWOULDBLOCK && (flags & O_NONBLOCK) == 0 && extra != 0) {
 		return helper_run_waiting(c, p->fd, -1, files_open_waiting, o);
 	}
@@ -221,22 +237,33 @@ static long open_found(const struct call *c, const struct resolved *p, const str
 static long open_new(const struct call *c, const struct resolved *p, const struct opening *o) {
 	int r = p->slash ? -EISDIR : verdict_make(c, p);
 
-	if (r == 0) {
+	bool placeholder = placeholder_is_allowed(c, p, r);
+
+	if (r == 0 || placeholder) {
 		r = files_take_umask(c);
 	}
 	if (r != 0) {
 		return r;
 	}
 	/* O_EXCL: this call creates the file, or fails. */
-	int got = openat(p->fd, p->name, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-			 o->mode);
+	int flags = (placeholder ? O_CREAT | O_RDONLY : o->flags) | O_EXCL | O_NOFOLLOW |
+		    O_CLOEXEC | O_NOCTTY;
+	int got = (int)in_domain(SYS_openat, p->fd, domain_pointer(p->name), flags, (long)o->mode);
 	if (got < 0) {
 		return -errno;
+	}
+	if (placeholder) {
+		placeholder_made(p);
+		return call_give(c, got, (o->flags & O_CLOEXEC) != 0, false);
 	}
 	preexisting_made(c->b, p);
 	created_file(c, p->real, o->mode);
 	return call_give(c, got, (o->flags & O_CLOEXEC) != 0,
 			 opening_is_of_program(o->flags, o->mode));
+}
+
+static long made_or_stale(long made, bool exclusive) {
+	return made == -EEXIST && !exclusive ? -ESTALE : made;
 }
 
 /* One try; -ESTALE when the name changed between its steps. */
@@ -246,7 +273,13 @@ static long open_or_make(const struct call *c, int dirfd, const char *path,
 	bool follow = !exclusive && (o->flags & O_NOFOLLOW) == 0;
 	auto_place p;
 
+	/* First as the last such call ended: a program overwrites many files, or creates many. */
+	p.fd = -1;
+	if ((exclusive || !c->b->exists) && resolve_absent(c, dirfd, path, &p) == 0) {
+		return made_or_stale(open_new(c, &p, o), exclusive);
+	}
 	int r = resolve_file(c, dirfd, path, follow, &p);
+	c->b->exists = r == 0;
 	if (r == 0) {
 		return exclusive ? -EEXIST : open_found(c, &p, o);
 	}
@@ -258,8 +291,7 @@ static long open_or_make(const struct call *c, int dirfd, const char *path,
 	if (r != 0) {
 		return r == -EEXIST ? -ESTALE : r;
 	}
-	long got = open_new(c, &p, o);
-	return got == -EEXIST && !exclusive ? -ESTALE : got;
+	return made_or_stale(open_new(c, &p, o), exclusive);
 }
 
 static long open_at(const struct call *c, int dirfd, const char *path, const struct opening *o) {
@@ -307,11 +339,13 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if ((o.mode & SET_IDS) != 0) {
 		return -EPERM;
 	}
-	long got = c->b->quick ? resolve_fast_open(c, dirfd, path, &o) : QUICK_NOT;
+	bool quick = c->b->quick && !view_is_foreign(c->b) && !domain_is_set();
+	long got = quick ? resolve_fast_open(c, dirfd, path, &o) : QUICK_NOT;
 	if (got != QUICK_NOT) {
 		return got;
 	}
-	return caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
+	/* For a relative path caller_fd() finds that out, after reading more of the caller. */
+	return path[0] != '/' || caller_waits(c) ? open_at(c, dirfd, path, &o) : -ESRCH;
 }
 
 /* Checks nothing: from now on files_take_umask() has to read the caller's umask. */
@@ -366,7 +400,6 @@ static long truncate_when_known(const struct call *c, int fd, const void *arg) {
 
 long serve_truncate(struct call *c) {
 	char path[PATH_MAX];
-	struct text number = {.len = 0};
 	auto_place p;
 
 	p.fd = -1;
@@ -392,8 +425,7 @@ long serve_truncate(struct call *c) {
 	if (is_large(p.fd)) {
 		return helper_run(c, p.fd, -1, truncate_waiting, c->args);
 	}
-	caller_text_number(&number, (uint64_t)p.fd);
-	auto_fd file = openat(c->b->fds, number.s, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	auto_fd file = reopen_now(c, &p, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (file < 0 && errno == EWOULDBLOCK) {
 		return helper_run(c, p.fd, -1, truncate_waiting, c->args);
 	}

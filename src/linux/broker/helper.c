@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "linux/broker/domain.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -207,7 +208,11 @@ static _Noreturn void be_worker(const struct call *c, const struct job *a, pid_t
 	/* The watcher's death stops the worker as well, and the worker then answers -EIO. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGNAL_STOP); /* fails only for a bad signal */
 	bool watched = syscall(SYS_getppid) == watcher;
-	long result = watched ? a->work(c, a->fd, a->arg) : -EIO;
+	long result = watched ? domain_enter() : -EIO;
+
+	if (result == 0) {
+		result = a->work(c, a->fd, a->arg);
+	}
 
 	if (result == -EINTR && helper_stopped()) {
 		if (syscall(SYS_getppid) == watcher) {
@@ -222,7 +227,8 @@ static _Noreturn void be_worker(const struct call *c, const struct job *a, pid_t
 }
 
 static long run_job(const struct call *c, const struct job *a) {
-	const int kept[] = {c->b->listener, c->b->proc, a->fd, a->other};
+	int kept[4 + DOMAIN_LAYERS] = {c->b->listener, c->b->proc, a->fd, a->other};
+	size_t nkept = 4 + domain_fds(kept + 4);
 	pid_t guard = getpid();
 	pid_t watcher = raw_fork();
 
@@ -230,7 +236,8 @@ static long run_job(const struct call *c, const struct job *a) {
 		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
 	}
 	die_with(guard);
-	fd_close_all_but(kept, ARRAY_LEN(kept));
+	c->b->spinner.off = true; /* in our copy: the thread is the guard's */
+	fd_close_all_but(kept, nkept);
 	handle_stop();
 	pid_t self = getpid();
 	pid_t worker = raw_fork();

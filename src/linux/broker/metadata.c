@@ -45,7 +45,7 @@ static int check_path(const struct call *c, int dirfd, uint64_t address, int fla
 	if ((flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) {
 		return -EINVAL;
 	}
-	int r = caller_string(c, address, path, sizeof path);
+	int r = caller_path(c, address, path);
 	if (r != 0) {
 		return r;
 	}

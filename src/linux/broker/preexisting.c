@@ -326,22 +326,26 @@ int preexisting_remove(const struct call *c, const struct resolved *p) {
 	return is_kept(c->b, p->fd, last_name(p->real), p->real, &st) ? -EBUSY : 0;
 }
 
-int preexisting_judge(const struct call *c, const struct resolved *p) {
-	struct stat st;
-
+static int judge(const struct call *c, const struct resolved *p, mode_t entry) {
 	if (preexisting_remove(c, p) != 0) {
 		return -EBUSY;
 	}
-	if (syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISDIR(st.st_mode) || is_new(c->b, p->fd, p->name) || preexisting_in_made(c->b, p)) {
+	if (!S_ISDIR(entry) || is_new(c->b, p->fd, p->name) || preexisting_in_made(c->b, p)) {
 		return 0;
 	}
 	return search(c, p, AT_ONCE, AT_ONCE_MS);
 }
 
-int preexisting_search(const struct call *c, const struct resolved *p) {
-	int r = preexisting_judge(c, p);
+int preexisting_judge(const struct call *c, const struct resolved *p) {
+	return judge(c, p, p->entry);
+}
 
+int preexisting_search(const struct call *c, const struct resolved *p) {
+	struct stat st = {0};
+
+	/* Again: this helper runs later. */
+	(void)syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW); /* 0: missing */
+	int r = judge(c, p, st.st_mode);
 	if (r == BEFORE_LATER) {
 		r = search(c, p, ENTRIES_MAX, SEARCH_MS);
 	}

@@ -24,7 +24,7 @@ bool preexisting_in_made(const struct broker *b, const struct resolved *p);
 bool preexisting_keeps_file(const struct broker *b, const struct resolved *p);
 
 /* Before an entry is removed or renamed: 0, -EBUSY when it is or contains a protected
- * preexisting file, or BEFORE_LATER. */
+ * preexisting file, or BEFORE_LATER.  Needs p->entry. */
 int preexisting_judge(const struct call *c, const struct resolved *p);
 
 /* Before an entry is removed: 0 or -EBUSY.  The kernel keeps a directory that is not empty. */

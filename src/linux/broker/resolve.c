@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "linux/broker/view.h"
 #include "linux/broker/walk.h"
 #include "linux/kernel_api.h"
 
@@ -53,9 +54,15 @@ bool resolved_is_guards(const struct broker *b, int fd) {
 	if (!resolved_in_proc(fd)) {
 		return false;
 	}
-	/* Another procfs mount may have other pids: treat all of it as the guard's. */
-	return fstat(fd, &st) != 0 || st.st_dev != b->proc_dev ||
-	       resolved_real_path(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
+	/* Another procfs mount may have other pids: treat all of it as the guard's, unless it has
+	 * no entry of the guard at all. */
+	if (fstat(fd, &st) != 0) {
+		return true;
+	}
+	if (st.st_dev != b->proc_dev) {
+		return !view_is_inner_proc(b, st.st_dev);
+	}
+	return resolved_real_path(b, fd, real, sizeof real) != 0 || path_within(real, b->self_path);
 }
 
 /* Fills p from p->fd, which is not on procfs, except for the path. */
@@ -84,12 +91,24 @@ static unsigned major_of(dev_t dev) {
 	return (unsigned)(dev >> 8) & 0xfff;
 }
 
-/* procfs has no block device, so its files have major number 0. */
-static int describe(const struct broker *b, struct resolved *p) {
+/* Whether the file is on procfs.  That has no block device, so its files have major number 0.  In
+ * the run's own mount namespace no mount comes or goes, so a device is looked at once. */
+static bool may_be_of_proc(struct broker *b, int fd, dev_t dev) {
+	if (major_of(dev) != 0 || (b->quick && dev == b->plain_dev)) {
+		return false;
+	}
+	if (resolved_in_proc(fd)) {
+		return true;
+	}
+	b->plain_dev = dev;
+	return false;
+}
+
+static int describe(struct broker *b, struct resolved *p) {
 	dev_t dev = 0;
 	int r = resolved_look(p, &dev);
 
-	if (r == 0 && major_of(dev) == 0 && resolved_is_guards(b, p->fd)) {
+	if (r == 0 && may_be_of_proc(b, p->fd, dev) && resolved_is_guards(b, p->fd)) {
 		r = -EACCES;
 	}
 	return r != 0 ? r : resolved_real_path(b, p->fd, p->real, sizeof p->real);
@@ -158,6 +177,11 @@ static int fast_open(const struct broker *b, int base, const char *path, uint64_
 		errno = ENOSYS;
 		return -1;
 	}
+	/* In another view ".." and symlinks must not lead above the caller's root. */
+	if (view_is_foreign(b)) {
+		errno = ENOSYS;
+		return -1;
+	}
 	return sys_openat2(base, path, O_PATH | flags, RESOLVE_NO_MAGICLINKS);
 }
 
@@ -204,7 +228,7 @@ static bool plainly_missing(const struct call *c, int base, const char *path, st
 /* The start of a path: the root, or a directory of the caller, which is opened as *own. */
 static int base_of(const struct call *c, int dirfd, const char *path, int *own) {
 	if (path[0] == '/') {
-		return c->b->root;
+		return c->b->view;
 	}
 	*own = caller_fd(c, dirfd);
 	return *own;
@@ -213,6 +237,7 @@ static int base_of(const struct call *c, int dirfd, const char *path, int *own) 
 static void place_reset(struct resolved *p) {
 	p->fd = -1;
 	p->has_name = p->slash = p->by_proc = p->lent = false;
+	p->inner = p->kernels = p->mounted = false;
 	p->name[0] = p->dir[0] = p->real[0] = '\0';
 }
 
@@ -229,6 +254,11 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 	p->by_proc = w.by_proc;
 	r = describe(c->b, p);
 	return r != 0 || !w.has_name ? r : resolved_add_name(p, w.name, strlen(w.name), w.slash);
+}
+
+/* A path means the same to the guard as to the caller. */
+static bool is_quick(const struct call *c) {
+	return c->b->quick && !view_is_foreign(c->b);
 }
 
 /* ---- /tmp and /dev/shm, where they are the host's ---- */
@@ -266,8 +296,8 @@ static const char *redirect_tmp(const struct call *c, const char *path, char spa
 	return path;
 }
 
-int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
-		 struct resolved *ret) {
+static int find_file(const struct call *c, int dirfd, const char *path, bool follow,
+		     struct resolved *ret) {
 	char space[PATH_MAX];
 
 	path = redirect_tmp(c, path, space);
@@ -275,7 +305,7 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 	if (path[0] == '\0') {
 		return -ENOENT;
 	}
-	if (c->b->quick && resolve_fast_file(c, dirfd, path, follow, ret) == 0) {
+	if (is_quick(c) && resolve_fast_file(c, dirfd, path, follow, ret) == 0) {
 		return 0;
 	}
 	place_reset(ret);
@@ -296,13 +326,23 @@ int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
 	return walk_to(c, base, path, follow ? WALK_FOLLOW : WALK_STAY, ret);
 }
 
+/* A place in the caller's own view: its path in the guard's. */
+static int settle(const struct call *c, int found, struct resolved *p) {
+	return found == 0 && view_is_foreign(c->b) ? view_settle(c, p) : found;
+}
+
+int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
+		 struct resolved *ret) {
+	return settle(c, find_file(c, dirfd, path, follow, ret), ret);
+}
+
 int resolve_fd(const struct call *c, int fd, struct resolved *ret) {
 	place_reset(ret);
 	ret->fd = caller_fd(c, fd);
-	return ret->fd < 0 ? ret->fd : describe(c->b, ret);
+	return ret->fd < 0 ? ret->fd : settle(c, describe(c->b, ret), ret);
 }
 
-int resolve_name(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
+static int find_name(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
 	struct halves h;
 	char space[PATH_MAX];
 
@@ -311,7 +351,7 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 	if (path[0] == '\0') {
 		return -ENOENT;
 	}
-	if (c->b->quick && resolve_fast_name(c, dirfd, path, ret) == 0) {
+	if (is_quick(c) && resolve_fast_name(c, dirfd, path, ret) == 0) {
 		return 0;
 	}
 	place_reset(ret);
@@ -323,6 +363,10 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 	split_path(path, &h);
 	int r = fast_name(c, base, &h, ret);
 	return r != -EAGAIN ? r : walk_to(c, base, path, WALK_NAME, ret);
+}
+
+int resolve_name(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
+	return settle(c, find_name(c, dirfd, path, ret), ret);
 }
 
 static bool is_plain_name(const struct halves *h) {
@@ -350,7 +394,8 @@ int resolve_names(const struct call *c, const struct two_paths *at, struct resol
 	}
 	split_path(redirect_tmp(c, at->from, source), &from_halves);
 	split_path(redirect_tmp(c, at->to, target), &to_halves);
-	if (!share_directory(at, &from_halves, &to_halves) || from->by_proc) {
+	if (!share_directory(at, &from_halves, &to_halves) || from->by_proc ||
+	    view_is_foreign(c->b)) {
 		return resolve_name(c, at->to_dir, at->to, to);
 	}
 	to->fd = from->fd;
@@ -358,6 +403,26 @@ int resolve_names(const struct call *c, const struct two_paths *at, struct resol
 	to->mode = S_IFDIR;
 	memcpy(to->real, from->dir, strlen(from->dir) + 1);
 	return resolved_add_name(to, to_halves.name, to_halves.len, false);
+}
+
+int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
+	struct halves h;
+	char space[PATH_MAX];
+	mode_t mode;
+
+	path = redirect_tmp(c, path, space);
+	place_reset(ret);
+	split_path(path, &h);
+	if (!is_plain_name(&h)) {
+		return -EAGAIN;
+	}
+	auto_fd own = -1;
+	int base = base_of(c, dirfd, path, &own);
+	if (base >= 0 && fast_name(c, base, &h, ret) == 0 && name_kind(ret, &mode) == -ENOENT) {
+		return 0;
+	}
+	drop_fd(&ret->fd);
+	return -EAGAIN;
 }
 
 int resolve_missing(const struct call *c, int dirfd, const char *path, struct resolved *ret) {
@@ -380,5 +445,5 @@ int resolve_missing(const struct call *c, int dirfd, const char *path, struct re
 	drop_fd(&ret->fd);
 	auto_fd own = -1;
 	int base = base_of(c, dirfd, path, &own);
-	return base < 0 ? base : walk_to(c, base, path, WALK_MISSING, ret);
+	return base < 0 ? base : settle(c, walk_to(c, base, path, WALK_MISSING, ret), ret);
 }

@@ -16,9 +16,13 @@ struct resolved {
 	bool slash;    /* the path has a trailing slash */
 	bool by_proc;  /* the path went through procfs: it means another file to the guard */
 	bool lent;     /* fd belongs to another struct resolved, which closes it */
-	mode_t mode;   /* of the file; of the directory */
+	bool inner;    /* on a file system that was mounted inside: no rule is about it (view.c) */
+	bool kernels; /* a file of procfs that belongs to no process, of a caller in its own view */
+	bool mounted; /* the name is a mount point in the caller's own view */
+	mode_t mode;  /* of the file; of the directory */
 	nlink_t nlink;
 	dev_t rdev;
+	mode_t entry; /* of a name that rename(2) moves; 0: it does not exist (dirents.c) */
 	char name[NAME_MAX +
 		  3];        /* as written; "/" for the root, "." and ".." are left to the kernel */
 	char dir[REAL_MAX];  /* real path of the directory; "" for a file */
@@ -59,6 +63,10 @@ int resolve_name(const struct call *c, int dirfd, const char *path, struct resol
 int resolve_fast_name(const struct call *c, int dirfd, const char *path, struct resolved *p);
 int resolve_fast_file(const struct call *c, int dirfd, const char *path, bool follow,
 		      struct resolved *p);
+
+/* Like resolve_name(), for a name that does not exist in a directory outside of procfs; -EAGAIN in
+ * all other cases. */
+int resolve_absent(const struct call *c, int dirfd, const char *path, struct resolved *ret);
 
 /* Like resolve_name(), for open(2) with O_CREAT: a dangling symlink is followed to the missing
  * name.  -EEXIST when the file exists. */

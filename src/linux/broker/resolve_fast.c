@@ -50,15 +50,33 @@ static bool is_removed(const char *path, size_t len) {
 	return len >= n && memcmp(path + len - n, mark, n) == 0;
 }
 
+/* The path of the caller's working directory, without a NUL: its length, or -1. */
+static ssize_t working_directory(const struct call *c, char out[PATH_MAX]) {
+	struct cwd_text *kept = &c->b->cwd;
+	struct text link = {.len = 0};
+
+	if (kept->len > 0 && kept->id == c->id) {
+		memcpy(out, kept->text, kept->len);
+		return (ssize_t)kept->len;
+	}
+	caller_text_number(&link, (uint64_t)c->tid);
+	caller_text_add(&link, "/cwd");
+	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
+	kept->len = 0;
+	if (n > 0 && (size_t)n <= sizeof kept->text) {
+		memcpy(kept->text, out, (size_t)n);
+		kept->len = (size_t)n;
+		kept->id = c->id;
+	}
+	return n;
+}
+
 /* Makes a relative path absolute with the caller's working directory, which "." is alone; false
  * when it does not fit, or the directory has no path.  A rename by a host process at the same
  * moment takes effect before or after, as it would in the kernel. */
 static bool from_directory(const struct call *c, const char *path, char out[PATH_MAX]) {
-	struct text link = {.len = 0};
+	ssize_t n = working_directory(c, out);
 
-	caller_text_number(&link, (uint64_t)c->tid);
-	caller_text_add(&link, "/cwd");
-	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
 	path += streq(path, ".") ? 1 : str_starts(path, "./") ? 2 : 0;
 	size_t len = strlen(path);
 	if (n <= 0 || (size_t)n + len + 2 > PATH_MAX || out[0] != '/' ||
@@ -307,51 +325,74 @@ static bool truncate_checked(int fd, const struct stat *st, const struct opening
 	       (st->st_blocks < CALL_LARGE && syscall(SYS_ftruncate, fd, 0L) == 0);
 }
 
-/* Opens a file that exists already.  A regular file is at the path that was checked; one with
- * several hard links is left to files.c.  A FIFO that has no reader is ENXIO here; if it has one,
- * the caller's own open would not wait either.  Devices are left to files.c unopened, and so is
- * every file that this open would copy up: the copy has one hard link. */
+/* Devices are left to files.c unopened, and so is every file that this open would copy up: the copy
+ * has one hard link. */
+static bool may_open_existing(const struct call *c, const struct resolved *p,
+			      const struct opening *o) {
+	return (o->flags & O_ACCMODE) != O_RDONLY && !path_within(p->real, "/dev") &&
+	       !links_copied(c->b);
+}
+
+/* Opens a file that exists already: a descriptor, -ENOENT, or -EAGAIN: files.c decides.  A regular
+ * file is at the path that was checked; one with several hard links is left to files.c.  A FIFO
+ * that has no reader is ENXIO here; if it has one, the caller's own open would not wait either. */
 static int open_existing(const struct call *c, const struct resolved *p, const struct opening *o,
 			 mode_t *ret_mode) {
 	struct stat st;
 
-	if ((o->flags & O_ACCMODE) == O_RDONLY || path_within(p->real, "/dev") ||
-	    links_copied(c->b)) {
-		return -1;
-	}
 	auto_fd got = open_checked(c, p, (o->flags & ~(O_CREAT | O_TRUNC)) | O_NONBLOCK, 0);
+	if (got < 0 && errno == ENOENT) {
+		return -ENOENT;
+	}
 	if (got < 0 || fstat(got, &st) != 0 ||
 	    !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && !links_concern(c->b, &st) &&
 				       truncate_checked(got, &st, o))) ||
 	    !restore_flags(got, o)) {
-		return -1;
+		return -EAGAIN;
 	}
 	*ret_mode = st.st_mode;
 	return take_fd(&got);
 }
 
-/* Creates the file, or opens it if it exists: a descriptor, -errno, or -EAGAIN: files.c decides. */
+/* O_EXCL: this call creates the file, or fails. */
+static int make_new(const struct call *c, const struct resolved *p, const struct opening *o) {
+	int got = open_checked(c, p, o->flags | O_EXCL, o->mode);
+
+	if (got < 0) {
+		return errno == ELOOP || errno == EINVAL ? -EAGAIN : -errno;
+	}
+	if (p->fd >= 0) {
+		preexisting_made(c->b, p); /* a free path does not concern it */
+	}
+	created_file(c, p->real, o->mode);
+	return got;
+}
+
+/* Creates the file, or opens it if it exists: a descriptor, -errno, or -EAGAIN: files.c decides.
+ * First as the last such call ended: a program overwrites many files, or creates many. */
 static int make_or_open(const struct call *c, const struct resolved *p, const struct opening *o,
 			mode_t *ret_mode) {
-	int got = -1;
+	bool creates = (o->flags & O_CREAT) != 0, only = creates && (o->flags & O_EXCL) != 0;
+	bool opens = !only && may_open_existing(c, p, o);
+	int got = -EAGAIN;
 
 	*ret_mode = o->mode;
-	if ((o->flags & O_CREAT) != 0) {
-		/* O_EXCL: this call creates the file, or fails. */
-		got = open_checked(c, p, o->flags | O_EXCL, o->mode);
-		if (got >= 0) {
-			if (p->fd >= 0) {
-				preexisting_made(c->b, p); /* a free path does not concern it */
-			}
-			created_file(c, p->real, o->mode);
-			return got;
+	if (opens && (!creates || c->b->exists)) {
+		got = open_existing(c, p, o, ret_mode);
+		if (got != -ENOENT || !creates) {
+			return got == -ENOENT ? -EAGAIN : got;
 		}
-		if (errno != EEXIST || (o->flags & O_EXCL) != 0) {
-			return errno == ELOOP || errno == EINVAL ? -EAGAIN : -errno;
-		}
+		c->b->exists = false;
 	}
-	got = open_existing(c, p, o, ret_mode);
-	return got < 0 ? -EAGAIN : got;
+	if (creates) {
+		got = make_new(c, p, o);
+	}
+	if (got != -EEXIST || only) {
+		return got;
+	}
+	c->b->exists = true;
+	got = opens ? open_existing(c, p, o, ret_mode) : -EAGAIN;
+	return got == -ENOENT ? -EAGAIN : got;
 }
 
 /* By its text where no rule is about the path; else by its directory. */

@@ -19,10 +19,12 @@
 #include "base/send_timeout.h"
 #include "linux/broker/refused.h"
 #include "linux/broker/connect.h"
+#include "linux/broker/domain.h"
 #include "linux/broker/unix_sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -259,6 +261,11 @@ static long connect_or_wait(const struct call *c, int fd, const struct begun *be
 }
 
 long socket_connect(const struct call *c, int fd, const struct socket_address *a, int held) {
+	/* Landlock's scopes and rights for unix sockets: a helper enters the domain. */
+	if (domain_is_set() && a->any.sa_family == AF_UNIX) {
+		return helper_run_waiting(c, fd, held, connect_waiting,
+					  &(struct begun){.a = *a, .before = true});
+	}
 	return connect_or_wait(c, fd, &(struct begun){.a = *a, .before = true}, held);
 }
 
@@ -390,15 +397,28 @@ static long connect_inside(const struct call *c, int fd, const struct socket_add
 	return r == -EAGAIN ? helper_run_waiting(c, fd, -1, connect_again, &in) : r;
 }
 
-/* Takes the caller's socket, which must belong to the run's network namespace; returns its domain
- * or -errno. */
+/* SIOCGSKNS needs CAP_NET_ADMIN in the user namespace that owns the socket's network namespace.
+ * The guard has no capability in its own, and every one in those beneath it that processes of the
+ * run created, because it has their owner's uid.  So the call succeeds only for a network
+ * namespace that was created inside. */
+static bool is_of_inner_network(const struct broker *b, int fd) {
+	auto_fd ns = b->nests ? (int)syscall(SYS_ioctl, fd, SIOCGSKNS, 0) : -1;
+
+	return ns >= 0;
+}
+
+/* Takes the caller's socket, which must belong to the run's network namespace, or to one that was
+ * created inside; returns its domain or -errno. */
 static int take_socket(const struct call *c, int *ret_fd) {
 	*ret_fd = caller_take_fd(c, call_int(c, 0));
 	if (*ret_fd < 0) {
 		return *ret_fd;
 	}
 	int domain = socket_option(*ret_fd, SOL_SOCKET, SO_DOMAIN);
-	return domain >= 0 && !socket_network_is_own(c->b, *ret_fd) ? -EPERM : domain;
+	return domain >= 0 && !socket_network_is_own(c->b, *ret_fd) &&
+			       !is_of_inner_network(c->b, *ret_fd)
+		       ? -EPERM
+		       : domain;
 }
 
 /* The same, and copies the address argument. */
@@ -410,6 +430,13 @@ static int socket_and_address(const struct call *c, int *ret_fd, struct socket_a
 }
 
 static long connect_inet(const struct call *c, int fd, int domain, struct socket_address *a) {
+	if (domain_is_set() &&
+	    (!socket_address_is_whole(a, domain) || domain_judge_connect(&a->any, a->len) != 0)) {
+		return -EACCES;
+	}
+	if (c->b->nests && !socket_network_is_own(c->b, fd)) {
+		return socket_connect(c, fd, a, -1); /* not by the gate: it has no way out (K7) */
+	}
 	if (!plan_lacks_namespaces(c->b->plan)) {
 		return connect_serve(c, fd, a);
 	}
@@ -489,7 +516,7 @@ static long bind_inside(int fd, int domain, struct socket_address *a) {
 	if (!socket_address_is_loopback(&at)) {
 		return -EADDRNOTAVAIL;
 	}
-	return or_errno(syscall(SYS_bind, fd, &a->any, a->len));
+	return or_errno(in_domain(SYS_bind, fd, domain_pointer(&a->any), a->len));
 }
 
 long serve_bind(struct call *c) {
@@ -507,7 +534,7 @@ long serve_bind(struct call *c) {
 	if (domain == AF_UNIX && a.any.sa_family == AF_UNIX) {
 		return unix_socket_bind(c, fd, &a);
 	}
-	return or_errno(syscall(SYS_bind, fd, &a.any, a.len));
+	return or_errno(in_domain(SYS_bind, fd, domain_pointer(&a.any), a.len));
 }
 
 /* ---- listen ---- */

@@ -21,7 +21,9 @@
 #include "base/auto.h"
 #include "linux/broker/files.h"
 #include "linux/broker/created.h"
+#include "linux/broker/domain.h"
 #include "linux/broker/verdict.h"
+#include "linux/broker/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -241,6 +243,27 @@ long unix_socket_connect(const struct call *c, int fd, struct socket_address *a)
 
 /* ---- bind ---- */
 
+/* In a view of the caller's own: by the directory's descriptor, so that getsockname(2) does not
+ * return the caller's path. */
+static long bind_in_view(const struct call *c, int fd, const struct resolved *p) {
+	struct socket_address a;
+
+	name_file(p->fd, &a);
+	size_t at = strlen(a.un.sun_path), len = strlen(p->name);
+	if (at + 1 + len + 1 > sizeof a.un.sun_path) {
+		return -ENAMETOOLONG;
+	}
+	a.un.sun_path[at++] = '/';
+	memcpy(a.un.sun_path + at, p->name, len + 1);
+	a.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + at + len + 1);
+	long done = or_errno(in_domain(SYS_bind, fd, domain_pointer(&a.any), a.len));
+	if (done == 0) {
+		remember(fd, p);
+		created_node(c, p->real, S_IFSOCK);
+	}
+	return done;
+}
+
 /* Binds by the caller's own path, so that getsockname(2) returns it.  The kernel then resolves the
  * path a second time.  It cannot change meanwhile, because the command's calls that could change
  * it wait for this process; or there is no rule inside the tree, and Landlock's check of the
@@ -263,11 +286,14 @@ static long bind_path(const struct call *c, int fd, const struct socket_address 
 	if (p.by_proc) {
 		return -EACCES; /* a path through /proc/self would be the guard's */
 	}
+	if (view_is_foreign(c->b)) {
+		return bind_in_view(c, fd, &p);
+	}
 	auto_fd cwd = path[0] == '/' ? -1 : caller_fd(c, AT_FDCWD);
 	if (path[0] != '/' && (cwd < 0 || fchdir(cwd) != 0)) {
 		return cwd < 0 ? cwd : -errno;
 	}
-	long done = or_errno(syscall(SYS_bind, fd, &a->any, a->len));
+	long done = or_errno(in_domain(SYS_bind, fd, domain_pointer(&a->any), a->len));
 	if (path[0] != '/' && fchdir(c->b->root) != 0) {
 		return -errno;
 	}
@@ -279,5 +305,6 @@ static long bind_path(const struct call *c, int fd, const struct socket_address 
 }
 
 long unix_socket_bind(const struct call *c, int fd, const struct socket_address *a) {
-	return has_path(a) ? bind_path(c, fd, a) : or_errno(syscall(SYS_bind, fd, &a->any, a->len));
+	return has_path(a) ? bind_path(c, fd, a)
+			   : or_errno(in_domain(SYS_bind, fd, domain_pointer(&a->any), a->len));
 }

@@ -126,6 +126,16 @@ static bool is_target_of_denied(const struct broker *b, const char *path) {
 	return false;
 }
 
+/* A file of procfs that belongs to no process.  Without --allow-nested Landlock makes them
+ * read-only, for root too. */
+static bool is_kernels(const char *path) {
+	static const char proc[] = "/proc/";
+
+	return path_within(path, "/proc") &&
+	       !(str_starts(path, proc) && path[sizeof proc - 1] >= '0' &&
+		 path[sizeof proc - 1] <= '9');
+}
+
 /* A removed file is checked by its former path.  /proc appends " (deleted)", but a file's name may
  * also end like that: then both paths must be allowed. */
 static enum visibility visibility_of(const struct call *c, const struct resolved *p,
@@ -133,8 +143,14 @@ static enum visibility visibility_of(const struct call *c, const struct resolved
 	char before[REAL_MAX];
 	size_t len = strlen(path), tail = strlen(DELETED);
 
+	if (p->inner) {
+		return VISIBILITY_WRITE; /* the caller's own mounts are in force */
+	}
 	if (path[0] != '/' || len >= sizeof before) {
 		return VISIBILITY_DENIED;
+	}
+	if (p->kernels || (c->b->nests && is_kernels(path))) {
+		return VISIBILITY_READ;
 	}
 	enum visibility sight = visibility_by_plan(c->b, p, path);
 	if (len > tail && streq(path + len - tail, DELETED)) {
@@ -245,6 +261,9 @@ bool verdict_is_free(const struct call *c, const char *real) {
 }
 
 int verdict_remove(const struct call *c, const struct resolved *p) {
+	if (p->mounted) {
+		return -EBUSY;
+	}
 	if (!plan_lacks_namespaces(c->b->plan)) {
 		return may_change(visibility_of(c, p, p->real)); /* EBUSY comes from the kernel */
 	}
@@ -280,15 +299,10 @@ static int lead_moved(const struct call *c, const struct resolved *from,
 }
 
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to) {
-	struct stat st;
-
-	if (syscall(SYS_newfstatat, from->fd, from->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		return 0;
-	}
-	if (S_ISLNK(st.st_mode)) {
+	if (S_ISLNK(from->entry)) {
 		return lead_moved(c, from, to);
 	}
-	if (!S_ISDIR(st.st_mode)) {
+	if (!S_ISDIR(from->entry)) {
 		return 0;
 	}
 	const struct rules *rules = &c->b->plan->rules;

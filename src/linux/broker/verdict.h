@@ -36,7 +36,7 @@ int verdict_lead(const struct call *c, const struct resolved *p, const char *tar
 
 /* Rename a directory, if other rules would apply to the files beneath it: -EBUSY, as for a mount
  * point; -EXDEV from one tree to another, so that mv(1) copies file by file, and each copy is
- * checked.  A symlink: as verdict_lead(). */
+ * checked.  A symlink: as verdict_lead().  Needs from->entry. */
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to);
 
 /* The error for a path that was not found: -EACCES for a denied path, whether it exists or not. */

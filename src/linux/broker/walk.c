@@ -10,6 +10,8 @@
 #include "base/fd.h"
 #include "base/path_cursor.h"
 #include "base/str.h"
+#include "linux/broker/domain.h"
+#include "linux/broker/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,8 @@ static int go_to(struct walker *w, int fd) {
 /* "/proc/self" and "/proc/thread-self": the caller's, not the guard's. */
 static int follow_self(struct walker *w) {
 	struct text to = {.len = 0};
-	long process = caller_status(w->call, w->call->tid, "Tgid:", 10);
+	struct stat st;
+	long process = fstat(w->at, &st) != 0 ? -EACCES : view_process(w->call, st.st_dev);
 
 	if (process < 0) {
 		return (int)process;
@@ -60,6 +63,10 @@ static int follow_magic(struct walker *w, int link) {
 	if (resolved_is_guards(w->call->b, w->at) || resolved_is_guards(w->call->b, link)) {
 		return -EACCES;
 	}
+	bool confined = view_is_foreign(w->call->b) || domain_is_set();
+	if (confined && !view_is_own_proc(w->call, w->at)) {
+		return -EACCES;
+	}
 	return go_to(w, openat(w->at, w->c.name, O_PATH | O_CLOEXEC));
 }
 
@@ -73,7 +80,7 @@ static int follow_target(struct walker *w, int link) {
 	text[n] = '\0';
 	int r = path_cursor_splice(&w->c, text);
 	if (r == 0 && text[0] == '/') {
-		r = go_to(w, open("/", O_PATH | O_CLOEXEC | O_DIRECTORY));
+		r = go_to(w, fd_duplicate(w->call->b->view, 0));
 	}
 	return r;
 }
@@ -88,7 +95,8 @@ static int follow(struct walker *w, int link) {
 		return follow_target(w, link);
 	}
 	w->by_proc = true;
-	if (fstat(w->at, &dir) != 0 || dir.st_dev != w->call->b->proc_dev) {
+	if (fstat(w->at, &dir) != 0 ||
+	    (dir.st_dev != w->call->b->proc_dev && !view_is_inner_proc(w->call->b, dir.st_dev))) {
 		return -EACCES; /* another procfs mount may have other pids */
 	}
 	if (dir.st_ino != PROC_ROOT_INODE) {
@@ -116,6 +124,10 @@ static int step(struct walker *w, enum walk_end end, struct walk_result *ret) {
 
 	if (c->last && end == WALK_NAME) {
 		return end_at_name(w, ret);
+	}
+	if (streq(c->name, "..") && view_is_foreign(w->call->b) &&
+	    view_is_root(w->call->b, w->at)) {
+		return 1; /* the caller's root is not the guard's, which the kernel would stop at */
 	}
 	auto_fd next = openat(w->at, c->name, O_PATH | O_CLOEXEC | O_NOFOLLOW | dir);
 	if (next < 0) {

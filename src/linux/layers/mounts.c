@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "linux/channel.h"
 #include "linux/layers/mount_exec.h"
+#include "linux/layers/mount_proc.h"
 #include "linux/mount_api.h"
 #include "linux/secrets.h"
 
@@ -370,6 +371,9 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (tree < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
+	}
+	if (g->kit->plan->whole_proc && mount_proc_whole(g->root) != 0) {
+		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a second procfs");
 	}
 	return attach_new(g, m, tree, e);
 }

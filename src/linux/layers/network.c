@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configures the new network namespace, which has only its loopback interface.
+/* Joins and configures the new network namespace, which has only its loopback interface.
  *
- * Should:   bring up "lo", so that servers and clients in the sandbox can connect to each
- *           other, and set ping_group_range to the caller's group, as distributions do:
- *           ping(8) has no CAP_NET_RAW here.  With a gate: create the listeners through which
- *           the command reaches it, and send them to it; give lo a second address, because
- *           getaddrinfo(3) with AI_ADDRCONFIG resolves no name where only loopback addresses
- *           are configured.
- * Must not: add a route or another interface; run after mounts.c (the new /proc/sys is
- *           read-only).
+ * Should:   take the namespace from the helper of netns.c, which has brought up "lo", so that
+ *           servers and clients in the sandbox can connect to each other, and set
+ *           ping_group_range to the caller's group, as distributions do: ping(8) has no
+ *           CAP_NET_RAW here.  With a gate: create the listeners through which the command
+ *           reaches it, and send them to it; give lo a second address, because getaddrinfo(3)
+ *           with AI_ADDRCONFIG resolves no name where only loopback addresses are configured.
+ * Must not: add a route or another interface; write to the new /proc/sys, which is read-only:
+ *           quotas.c has opened the host's.
  * Fails:    closed, except for ping_group_range, the second address and the raw sockets. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
 #include "gate/wire.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/sockios.h>
 
-#define ECHO_GROUPS "/proc/sys/net/ipv4/ping_group_range"
-#define CONGESTION "/proc/sys/net/ipv4/tcp_congestion_control"
+#define ECHO_GROUPS "net/ipv4/ping_group_range"
+#define CONGESTION "net/ipv4/tcp_congestion_control"
 
 static int network_prepare(struct kit *k, struct err *e) {
 	(void)e;
@@ -35,24 +39,52 @@ static int network_prepare(struct kit *k, struct err *e) {
 	return 0;
 }
 
-static int bring_up_loopback(const struct kit *k, struct err *e) {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "network",
-				"cannot open a socket in the new namespace");
+/* Joins the namespace that the helper has created. */
+static int join_namespace(struct kit *k, struct err *e) {
+	int status = 0;
+
+	while (syscall(SYS_wait4, k->netns_helper, &status, __WALL, NULL) < 0 && errno == EINTR) {
 	}
-	struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	if (ioctl(fd, SIOCSIFFLAGS, &up) != 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "network",
-				"cannot bring up the loopback interface");
+	if (k->netns_socket < 0) {
+		return 0; /* enter_namespace() reports it */
 	}
-	kit_leave_fd(k, fd);
+	int namespace = ioctl(k->netns_socket, SIOCGSKNS);
+	if (namespace < 0 || syscall(SYS_setns, namespace, CLONE_NEWNET) != 0) {
+		return netns_refused(e);
+	}
+	kit_leave_fd(k, namespace);
+	return 0;
+}
+
+static int enter_namespace(struct kit *k, struct err *e) {
+	switch (k->netns) {
+	case NETNS_NONE:
+		errno = ENOENT;
+		return err_sys(e, "network", "no network namespace was created");
+	case NETNS_HELPER:
+		if (join_namespace(k, e) != 0) {
+			return -1;
+		}
+		break;
+	case NETNS_HERE:
+		k->netns_step = NETNS_LOOPBACK;
+		k->netns_socket = netns_loopback_up();
+		break;
+	}
+	if (k->netns_socket < 0) {
+		errno = -k->netns_socket;
+		return k->netns_step == NETNS_UNSHARE
+			       ? netns_refused(e)
+			       : err_host(e, ERR_NO_NAMESPACES, "network",
+					  "cannot bring up the loopback interface");
+	}
+	kit_leave_fd(k, k->netns_socket);
 	return 0;
 }
 
 /* Best effort: /proc/sys may be read-only in a container; then ping fails with EACCES. */
 static void set_sysctl(const struct kit *k, const char *path, const char *value) {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = openat(k->sys_fd, path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)!write(fd, value, strlen(value)); /* best effort */
 	}
@@ -204,13 +236,16 @@ static int connect_gate(struct kit *k, struct err *e) {
 
 static int network_enter(struct kit *k, struct err *e) {
 	if (!k->plan->own_net) {
+		kit_leave_fd(k, k->sys_fd);
 		return 0; /* net.mode is full: the caller's own network */
 	}
-	if (bring_up_loopback(k, e) != 0) {
+	if (enter_namespace(k, e) != 0) {
 		return -1;
 	}
 	set_sysctl(k, ECHO_GROUPS, k->echo_groups);
-	return k->gate_fd < 0 ? 0 : connect_gate(k, e);
+	int rc = k->gate_fd < 0 ? 0 : connect_gate(k, e);
+	kit_leave_fd(k, k->sys_fd);
+	return rc;
 }
 
 const struct layer layer_network = {

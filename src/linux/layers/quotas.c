@@ -7,7 +7,8 @@
  * namespaces stay.
  *
  * Should:   forbid nested user namespaces (one would give capabilities back, and with
- *           them most of the kernel's attack surface), and leave the user's other
+ *           them most of the kernel's attack surface), or with --allow-nested bound their
+ *           number; and leave the user's other
  *           programs a share of the inotify instances.
  * Must not: run before the user namespace exists (it would lower the caller's
  *           limits), or after mounts.c (the new /proc/sys is read-only) or
@@ -21,27 +22,34 @@
 #include <fcntl.h>
 #include <string.h>
 
+#define SYS_DIR "/proc/sys"
 #define QUOTA_DIR "/proc/sys/user"
 
 struct quota {
-	const char *file, *value;
-	bool optional; /* a kernel may be built without it */
+	const char *file, *value; /* file: in /proc/sys */
+	const char *nested;       /* with --allow-nested; NULL: the same */
+	bool optional;            /* a kernel may be built without it */
 };
+
+/* User namespaces at once with --allow-nested: an agent has few commands at a time, and each
+ * sandbox one or two. */
+#define NESTED_SANDBOXES "128"
 
 /* Each row costs every run some microseconds.  The other kinds of namespace have no row:
  * creating one needs a capability, and no process of the sandbox has one or, after the
  * first row, can get one. */
 static const struct quota quotas[] = {
 	/* Without a user namespace no other namespace can be created either. */
-	{"max_user_namespaces", "0", false},
+	{"user/max_user_namespaces", "0", NESTED_SANDBOXES, false},
 	/* Half of the kernel's default per user; build watchers and dev servers use a
 	 * handful.  max_inotify_watches stays: large trees need many. */
-	{"max_inotify_instances", "64", true},
+	{"user/max_inotify_instances", "64", NULL, true},
 };
 
-static int write_quota(const struct kit *k, int dir, const struct quota *q, struct err *e) {
-	size_t len = strlen(q->value);
-	int fd = openat(dir, q->file, O_WRONLY | O_CLOEXEC);
+static int write_quota(const struct kit *k, const struct quota *q, struct err *e) {
+	const char *value = k->plan->inner && q->nested != NULL ? q->nested : q->value;
+	size_t len = strlen(value);
+	int fd = openat(k->sys_fd, q->file, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT && q->optional) {
 		return 0;
@@ -50,7 +58,7 @@ static int write_quota(const struct kit *k, int dir, const struct quota *q, stru
 		return err_host(e, ERR_NO_NAMESPACES, "quotas",
 				"cannot open the quotas in " QUOTA_DIR);
 	}
-	if (write(fd, q->value, len) != (ssize_t)len) {
+	if (write(fd, value, len) != (ssize_t)len) {
 		return err_host(e, ERR_NO_NAMESPACES, "quotas",
 				"cannot lower the quotas in " QUOTA_DIR);
 	}
@@ -59,16 +67,16 @@ static int write_quota(const struct kit *k, int dir, const struct quota *q, stru
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
-	int dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);
+	/* Layer network needs it too, when another /proc is mounted. */
+	k->sys_fd = open(SYS_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (k->sys_fd < 0) {
+		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " SYS_DIR);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		if (write_quota(k, dir, &quotas[i], e) != 0) {
+		if (write_quota(k, &quotas[i], e) != 0) {
 			return -1;
 		}
 	}
-	kit_leave_fd(k, dir);
 	return 0;
 }
 

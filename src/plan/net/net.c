@@ -265,13 +265,6 @@ static int check_host(const struct builder *b, struct err *e) {
 	char origin[128];
 
 	policy_origin_text(from, origin, sizeof origin);
-	if (policy_num(b->p, KEY_NESTED) != 0) {
-		err_set(e, ERR_USAGE, WHERE,
-			"%s (%s) contradicts --allow-nested: Corral makes the connections of the "
-			"command, so the rules of a nested sandbox would not apply to them",
-			what, origin);
-		return err_fix(e, "remove --allow-nested, or use --net none or --net full");
-	}
 	if (b->h->notify && b->h->sockets) {
 		return 0;
 	}

