@@ -263,7 +263,9 @@ struct corral_options {
 				     * captures, as it comes, without secrets that scan.output
 				     * redacts; stream is 1 or 2 */
 	void *output_arg;
-	int timings;                         /* 1: the result has the time of each step */
+	int timings; /* 1: the result has the time of each step */
+	int pool; /* 1: use a waiting sandbox (daemon.pool), or start to keep some for the next run;
+		   * only for a process with one thread that exits next; corral_run only */
 	const struct corral_timing *earlier; /* with timings: steps of the caller before the call,
 					      * which the result lists first; valid until the run
 					      * has ended */
@@ -277,7 +279,7 @@ struct corral_options {
 	{                                                                                          \
 		sizeof(struct corral_options), CORRAL_NULL, CORRAL_CAPTURE, CORRAL_CAPTURE, NULL,  \
 			0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, CORRAL_ASK_NO, 0, 0, NULL, NULL, 0, \
-			NULL, 0                                                                    \
+			0, NULL, 0                                                                 \
 	}
 
 struct corral_result;

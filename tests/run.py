@@ -151,6 +151,8 @@ def proof_suites(build, corral, probe):
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
     yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral]
+    yield "session (soak)", [PYTHON, f"{HERE}/session/soak.py", "--corral", corral]
+    yield "session (idle)", [PYTHON, f"{HERE}/session/soak.py", "--corral", corral, "--idle", "500"]
     for level, who in ((level, who) for level in ("full", "standard") for who in ("user", "root")):
         yield f"session (kill, {level}, {who})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
                                                   "--as", who, "--rounds", "250"]

@@ -374,7 +374,7 @@ int run_for_person(struct invocation *inv, const char *const *argv, bool termina
 	how.out = STDOUT_FILENO;
 	how.err = STDERR_FILENO;
 	how.forward = 1;
-	how.last = 1;
+	how.last = how.pool = 1;
 	how.terminal = terminal;
 	how.warn = print_warning;
 	how.live = banner_is_live(inv);
@@ -430,7 +430,7 @@ static int run_tool_call(struct invocation *inv, const char *const *argv, bool t
 	how.id = id;
 	how.failure = &failure;
 	how.forward = 1;
-	how.last = 1;
+	how.last = how.pool = 1;
 	how.cancel_fd = place.cancel;
 	set_streams(inv, terminal, &how);
 	timings_request(inv, own, &how);

@@ -62,6 +62,7 @@ const struct default_row default_rows[] = {
 	{KEY_LOCK_WAIT, "0", NULL, "an error at once says who has it"},
 	{KEY_DAEMON_START, "no", NULL, "a process that stays is the user's decision"},
 	{KEY_DAEMON_IDLE, "10m", NULL, "the next command of an agent comes within minutes"},
+	{KEY_DAEMON_POOL, "0", NULL, "a waiting sandbox is a process that stays"},
 };
 const size_t default_rows_count = ARRAY_LEN(default_rows);
 

@@ -7,6 +7,7 @@
  * Must not: start a command or write a file of the user (only corral_policy_trust does).
  * Fails:    with the error that a run would have. */
 #include "lib/internal.h"
+#include "lib/pool.h"
 
 #include "base/auto.h"
 #include "base/credentials.h"
@@ -118,6 +119,7 @@ int corral_explain(const struct corral_policy *policy, const char *const *argv,
 		return -1;
 	}
 	int rc = prepared_plan(policy, false, &p, &e);
+	rc = rc == 0 ? pool_note(&p, &e) : rc;
 	if (rc == 0) {
 		rc = give_explanation(&p, argv, format, text, &e);
 	}
@@ -175,6 +177,7 @@ int corral_summary(const struct corral_policy *policy, char **text, struct corra
 	}
 	buf_init(&out);
 	int rc = prepared_plan(policy, false, &p, &e);
+	rc = rc == 0 ? pool_note(&p, &e) : rc;
 	if (rc == 0) {
 		buf_printf(&out, "level %s (%s), workspace %s, network %s",
 			   plan_level_name(p.plan.level), plan_engine_name(p.plan.engine),

@@ -471,6 +471,7 @@ int corral_result_json(const struct corral_result *result, char **text, struct c
 	put_strays(&j, result);
 	put_usage(&j, &result->outcome.usage);
 	emit_bool(&j, "audited", result->audit == AUDIT_WRITTEN);
+	emit_bool(&j, "warm", result->outcome.warm);
 	result_timings_emit(&j, result);
 	emit_end_object(&j);
 	return lib_give(&out, text, &e) == 0 ? 0 : lib_fail(&e, err);
@@ -528,6 +529,7 @@ int result_failure_json(const struct corral_error *failure, const char *id,
 	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
 	emit_bool(&j, "audited", false);
+	emit_bool(&j, "warm", false);
 	result_timings_emit(&j, NULL);
 	put_error(&j, failure);
 	emit_end_object(&j);

@@ -11,6 +11,7 @@
 #include "lib/ask.h"
 #include "lib/descriptors.h"
 #include "lib/leaks.h"
+#include "lib/pool.h"
 #include "lib/sized.h"
 #include "linux/timings.h"
 
@@ -150,6 +151,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		    const struct ask_request *ask, struct corral_result **ret, struct err *e) {
 	struct run_request request;
 	struct run_leaks leaks;
+	struct pool_use pool;
 
 	if (request_init(p, argv, o, &request, e) != 0) {
 		return -1;
@@ -161,8 +163,10 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 	request.leaks = &leaks.source;
 	request.meanwhile = (struct run_meanwhile){prepared_hash, p};
 	request.ask = ask;
+	pool_begin(p, o, &request, &pool);
 	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);
 	leaks_end(&leaks);
+	pool_end(&pool, p, rc == 0);
 	if (rc != 0) {
 		corral_result_free(result);
 		return -1;

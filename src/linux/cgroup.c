@@ -360,6 +360,17 @@ static void pids_usage(const struct group *g, struct usage *u) {
 	}
 }
 
+int64_t cgroup_oom_kills(const struct cgroup *c) {
+	struct usage u = {.oom_kills = 0};
+
+	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
+		if (c->groups[i].has[MEMORY]) {
+			memory_usage(c, &c->groups[i], &u);
+		}
+	}
+	return u.oom_kills;
+}
+
 void cgroup_usage(const struct cgroup *c, struct usage *u) {
 	u->processes_peak = -1;
 	u->oom_kills = 0;
@@ -445,6 +456,53 @@ void cgroup_free(struct cgroup *c) {
 		group_remove(g);
 		auto_fd_(&g->procs_fd);
 		auto_fd_(&g->dir_fd);
+	}
+	free(c);
+}
+
+/* ---- another owner ---- */
+
+void cgroup_describe(const struct cgroup *c, struct cgroup_image *ret) {
+	*ret = (struct cgroup_image){.ngroups = 0};
+	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
+		_Static_assert(sizeof ret->groups[i].path >= PATH_SIZE, "a path fits");
+		memcpy(ret->groups[i].path, c->groups[i].path, PATH_SIZE);
+		memcpy(ret->groups[i].has, c->groups[i].has, sizeof ret->groups[i].has);
+	}
+	if (c != NULL) {
+		ret->kind = c->kind;
+		ret->ngroups = (uint32_t)c->ngroups;
+	}
+}
+
+struct cgroup *cgroup_adopt(const struct cgroup_image *i) {
+	if (i->ngroups == 0 || i->ngroups > CONTROLLERS) {
+		return NULL;
+	}
+	struct cgroup *c = calloc(1, sizeof *c);
+	if (c == NULL) {
+		return NULL;
+	}
+	c->kind = (enum cgroup_kind)i->kind;
+	for (; c->ngroups < i->ngroups; c->ngroups++) {
+		struct group *g = &c->groups[c->ngroups];
+		memcpy(g->path, i->groups[c->ngroups].path, PATH_SIZE);
+		memcpy(g->has, i->groups[c->ngroups].has, sizeof g->has);
+		g->path[PATH_SIZE - 1] = '\0';
+		g->procs_fd = -1;
+		g->dir_fd = open(g->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (g->dir_fd < 0) {
+			cgroup_forget(c);
+			return NULL;
+		}
+	}
+	return c;
+}
+
+void cgroup_forget(struct cgroup *c) {
+	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
+		drop_fd(&c->groups[i].procs_fd);
+		drop_fd(&c->groups[i].dir_fd);
 	}
 	free(c);
 }

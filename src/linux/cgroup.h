@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct cgroup;
@@ -30,8 +32,25 @@ int cgroup_new(const struct plan *plan, const struct host_cgroup *host, struct c
 int cgroup_fd(const struct cgroup *c);
 size_t cgroup_join_fds(const struct cgroup *c, bool always, const int **ret);
 
+/* The OOM kills so far; 0 without a limit of memory. */
+int64_t cgroup_oom_kills(const struct cgroup *c);
+
 /* Reads OOM kills and peak usage into *u. */
 void cgroup_usage(const struct cgroup *c, struct usage *u);
+
+/* Names the group, for a process that becomes its owner; the other one then calls
+ * cgroup_forget(), which leaves the directories. */
+struct cgroup_image {
+	uint32_t kind, ngroups;
+	struct {
+		char path[HOST_CGROUP_PATH + 64];
+		bool has[3];
+	} groups[3];
+};
+void cgroup_describe(const struct cgroup *c, struct cgroup_image *ret);
+/* NULL on failure, and for an image without a group. */
+struct cgroup *cgroup_adopt(const struct cgroup_image *i);
+void cgroup_forget(struct cgroup *c);
 
 /* Kills the remaining processes, removes the directories, frees.  NULL is fine. */
 void cgroup_free(struct cgroup *c);

@@ -24,6 +24,8 @@
 #include "gate/wire.h"
 #include "linux/broker/connect.h"
 #include "linux/channel.h"
+#include "linux/parked.h"
+#include "linux/raw_call.h"
 #include "linux/run_state.h"
 #include "linux/reaper.h"
 #include "linux/sched_slice.h"
@@ -34,6 +36,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,8 +51,9 @@
 
 #define SETUP_FAILED 125
 
-/* A session's socket is the first descriptor after the three streams. */
-#define ZYGOTE_FD 3
+/* The socket of a zygote, or of a parked process, is the first descriptor after the three streams.
+ */
+#define REQUESTS_FD 3
 
 /* REPORT_STARTED wakes the supervisor, which costs a short command more than it is worth:
  * REPORT_EXIT implies the start. */
@@ -134,7 +138,7 @@ static _Noreturn void start_zygote(struct kit *k) {
 		/* Each request brings them; the supervisor's stay.  Cannot fail for a mapping. */
 		(void)syscall(SYS_munmap, k->secrets->memory, k->secrets->size);
 	}
-	k->zygote = zygote_clone(k, ZYGOTE_FD, &e);
+	k->zygote = zygote_clone(k, REQUESTS_FD, &e);
 	if (k->zygote < 0) {
 		k->start_failed = true;
 		init_fail(k, &e);
@@ -172,6 +176,10 @@ static int command_main(void *arg) {
 	}
 	if (k->warm != NULL) {
 		start_zygote(k);
+	}
+	if (k->parked && parked_wait(k, REQUESTS_FD) != 0) {
+		k->start_failed = true;
+		_exit(SETUP_FAILED);
 	}
 	k->run_state->begun = 1;
 	int error = try_candidates(k, &path);
@@ -493,6 +501,33 @@ static int open_signals(const struct kit *k) {
 	return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Until a parked process has called execve or has exited, when the kernel clears the word.  Not
+ * CLONE_VFORK, whose sleep counts as load of the host. */
+static void wait_for_parked(uint32_t *running) {
+	for (uint32_t pid; (pid = __atomic_load_n(running, __ATOMIC_SEQ_CST)) != 0;) {
+		(void)raw_call(SYS_futex, raw_pointer(running), FUTEX_WAIT, pid, 0);
+	}
+}
+
+static pid_t clone_command(struct kit *k, void *stack) {
+	static uint32_t running;
+
+	if (!k->parked) {
+		/* So that we get its seccomp listener. */
+		int shared = k->plan->broker ? CLONE_FILES : 0;
+		return clone(command_main, stack, CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
+	}
+	running = 1;
+	pid_t pid =
+		clone(command_main, stack,
+		      CLONE_VM | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD,
+		      k, &running, NULL, &running);
+	if (pid > 0) {
+		wait_for_parked(&running);
+	}
+	return pid;
+}
+
 /* Clones the command's process; returns when it has called execve. */
 static void start_command(struct init *in) {
 	struct kit *k = in->kit;
@@ -502,9 +537,7 @@ static void start_command(struct init *in) {
 	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
 	 * or has failed and sent REPORT_ERROR. */
 	timings_stamp(k->timings, STEP_SERVER);
-	int shared = k->plan->broker ? CLONE_FILES : 0; /* so that we get its seccomp listener */
-	in->command = clone(command_main, stack + sizeof stack,
-			    CLONE_VM | CLONE_VFORK | shared | SIGCHLD, k);
+	in->command = clone_command(k, stack + sizeof stack);
 	timings_stamp(k->timings, STEP_EXECVE);
 	if (in->command < 0) {
 		err_sys(&e, "init", "cannot start the command's process");
@@ -543,10 +576,10 @@ void init_run(struct kit *k) {
 	if (reaper_init(&in.reaper, k->plan, &e) != 0) {
 		init_fail(k, &e);
 	}
+	start_command(&in);
 	if (k->plan->timeout_ms != LIMIT_NONE) {
 		in.deadline = clock_ms() + k->plan->timeout_ms;
 	}
-	start_command(&in);
 	prepare_broker(&in);
 	in.report_start_at = k->report_start ? 0 : clock_ms() + REPORT_START_AFTER_MS;
 	if (plan_lacks_namespaces(k->plan)) {

@@ -96,6 +96,7 @@ struct kit {
 	char **shell_argv;          /* sh, slot for the path, arguments: for scripts without "#!" */
 	struct warm_state *warm;    /* a session: a zygote instead of the command; NULL: none */
 	volatile pid_t zygote;      /* set by the process that clones it */
+	bool parked;                /* the command comes later (linux/parked.h) */
 	bool rehearse;              /* do not execve the command */
 	bool count_usage;           /* pid 1 or the guard records the usage in run_state */
 	bool attended;              /* the supervisor answers REPORT_PEER */

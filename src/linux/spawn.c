@@ -54,6 +54,7 @@
 #include "linux/journal.h"
 #include "linux/kernel_api.h"
 #include "linux/layer.h"
+#include "linux/parked.h"
 #include "linux/scratch.h"
 #include "linux/secrets.h"
 #include "linux/timings.h"
@@ -313,11 +314,14 @@ static int make_scope(const struct kit *k, struct child *c, struct err *e) {
 		       : err_sys(e, "channel", "cannot send the first process its cgroup");
 }
 
-/* Only where the filter sends every call that creates a name to the broker, or every execve(2). */
-static bool keeps_journal(const struct spawn_request *r) {
+bool spawn_keeps_journal(const struct plan *plan) {
 	const unsigned kept = TRAIT_CHANGES | TRAIT_WATCH | TRAIT_WATCH_EXEC;
 
-	return r->plan->broker && (r->plan->traits & kept) != 0 && !r->rehearse;
+	return plan->broker && (plan->traits & kept) != 0;
+}
+
+static bool keeps_journal(const struct spawn_request *r) {
+	return spawn_keeps_journal(r->plan) && !r->rehearse;
 }
 
 /* Before the clone: it creates the channel that pid 1 inherits. */
@@ -342,8 +346,9 @@ static int start_gate(struct kit *k, const struct spawn_request *r, struct child
 
 static int prepare_records(struct kit *k, const struct spawn_request *r, struct child *ret,
 			   struct err *e) {
-	if (run_state_new(&ret->run_state, e) != 0 ||
-	    (keeps_journal(r) && journal_new(&ret->journal, e) != 0) ||
+	int rc = r->parked ? parked_memory_new(&ret->memory, &ret->run_state, &ret->journal, e)
+			   : run_state_new(&ret->run_state, e);
+	if (rc != 0 || (keeps_journal(r) && !r->parked && journal_new(&ret->journal, e) != 0) ||
 	    (r->session && warm_state_new(&ret->warm, e) != 0) ||
 	    (!r->rehearse && follow_new(r->plan, &ret->follow, e) != 0)) {
 		return -1;
@@ -351,7 +356,7 @@ static int prepare_records(struct kit *k, const struct spawn_request *r, struct 
 	ret->timings = r->timings;
 	k->run_state = ret->run_state;
 	k->timings = r->timings;
-	k->journal = ret->journal;
+	k->journal = keeps_journal(r) ? ret->journal : NULL;
 	k->warm = ret->warm;
 	k->follow = ret->follow != NULL || r->asks;
 	return 0;
@@ -364,6 +369,7 @@ void spawn_free_records(struct child *c) {
 	ledger_free(take_ptr(c->refusals));
 	run_state_free(take_ptr(c->run_state));
 	warm_state_free(take_ptr(c->warm));
+	drop_fd(&c->memory);
 }
 
 /* For a failure before the clone: at most the gate runs. */
@@ -380,6 +386,7 @@ static struct child child_of(const struct plan *plan) {
 	return (struct child){.pidfd = -1,
 			      .channel = -1,
 			      .ask = -1,
+			      .memory = -1,
 			      .wardens = plan_lacks_namespaces(plan),
 			      .scope = SCOPE_NONE,
 			      .gate = GATE_PROCESS_NONE,
@@ -473,6 +480,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.rows = r->rows,
 		.cols = r->cols,
 		.modes = r->modes,
+		.parked = r->parked,
 		.rehearse = r->rehearse,
 		.count_usage = r->count_usage,
 		.attended = r->attended,

@@ -102,6 +102,7 @@ struct spawn_request {
 	bool attended;     /* the caller reads REPORT_PEER while the command runs */
 	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
 	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
+	bool parked;       /* it waits for its command on more_fds[0] (linux/parked.h) */
 };
 
 struct cgroup;
@@ -116,6 +117,8 @@ struct child {
 	int channel;  /* the supervisor's end */
 	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
 	bool wardens; /* there is no pid namespace: linux/warden.h */
+	bool adopted; /* by a process that is not its parent: linux/parked.h */
+	int memory;   /* of a parked one: run state and journal; -1: none */
 	struct run_state *run_state;
 	struct timings *timings; /* the caller's; NULL: not wanted */
 	struct cgroup *cgroup;   /* NULL: none */
@@ -170,7 +173,11 @@ void spawn_finish(struct child *c, struct usage *ret);
  * the namespaces down. */
 void spawn_leave(struct child *c, struct usage *ret);
 
-/* Frees the memory that supervisor and child shared; for spawn.c and spawn_end.c. */
+/* Only where the filter sends every call that creates a name to the broker, or every execve(2). */
+bool spawn_keeps_journal(const struct plan *plan);
+
+/* Frees the memory that supervisor and child shared; for spawn.c, spawn_end.c and
+ * parked_give.c. */
 void spawn_free_records(struct child *c);
 
 #endif

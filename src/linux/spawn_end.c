@@ -71,7 +71,8 @@ static bool wait_event(int fd, short events, int ms) {
 	return false;
 }
 
-/* Reaps the first process; true when it exited by itself. */
+/* Reaps the first process; true when it exited by itself.  One that was adopted is reaped by its
+ * parent, the keeper, and waitid() fails. */
 static bool reap_first(const struct child *c, struct usage *u) {
 	struct rusage r = {0};
 	siginfo_t info = {.si_code = 0};
@@ -155,7 +156,10 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	}
 	samplers_end(&c->samplers); /* before the run state, which they write */
 	usage.run_state = run_state_read(c->run_state);
-	if (!usage.run_state.ended) {
+	if (c->adopted && usage.run_state.counted) {
+		usage.cpu_ms = usage.run_state.cpu_us / 1000;
+		usage.max_rss_kb = usage.run_state.max_rss_kb;
+	} else if (!usage.run_state.ended || c->adopted) {
 		/* No process waited for the command, so the rusage lacks its time and memory. */
 		usage.cpu_ms = usage.max_rss_kb = -1;
 	}
@@ -175,6 +179,7 @@ void spawn_finish(struct child *c, struct usage *ret) {
 	timings_stamp(c->timings, STEP_FINISH);
 	*c = (struct child){.pidfd = -1,
 			    .channel = -1,
+			    .memory = -1,
 			    .scope = SCOPE_NONE,
 			    .gate = GATE_PROCESS_NONE,
 			    .samplers = SAMPLERS_NONE};

@@ -157,6 +157,25 @@ void warm_state_free(struct warm_state *w); /* accepts NULL */
 
 /* ---- in the sandbox; system calls only ---- */
 
+/* A request as it arrives. */
+struct warm_inbox {
+	struct warm_request request;
+	char bytes[WARM_INLINE]; /* behind the request, as the message has them */
+};
+
+/* Status socket, memfd, descriptors of the command. */
+#define WARM_PASSED_MAX (2 + WARM_FDS_MAX)
+
+/* Waits for the next request: the number of its descriptors, 0 for one that is malformed, or -1
+ * when no supervisor is left. */
+long warm_receive(int socket, struct warm_inbox *in, int fds[WARM_PASSED_MAX]);
+
+/* The arrays and strings: bytes, or those of the memfd, if it is not -1.  0 or -errno. */
+long warm_map(struct warm_inbox *in, int memory, char **ret);
+
+/* Offsets become pointers. */
+void warm_relocate(char *data);
+
 /* By a process that entered all layers: clones the zygote and returns its pid.  fd is the
  * zygote's socket. */
 pid_t zygote_clone(struct kit *k, int fd, struct err *e);

@@ -52,8 +52,7 @@ struct place {
 	volatile int32_t error;
 	volatile uint32_t candidate;
 	/* Pages of their own, which forget_request() frees. */
-	_Alignas(PAGE) struct warm_request request;
-	char bytes[WARM_INLINE]; /* behind the request, as the message has them */
+	_Alignas(PAGE) struct warm_inbox inbox;
 };
 
 struct zygote {
@@ -61,7 +60,6 @@ struct zygote {
 	struct warm_state *state;
 	int requests;         /* its socket */
 	struct place *places; /* as many as slots, and one more */
-	size_t next;          /* where the search for a free slot begins */
 };
 
 /* ---- the command's own process ---- */
@@ -97,7 +95,7 @@ static long limit(int resource, uint64_t value) {
 
 static void set_limits(struct place *p) {
 	const struct plan *plan = p->zygote->plan;
-	const struct warm_request *q = &p->request;
+	const struct warm_request *q = &p->inbox.request;
 	long r = 0;
 
 	for (size_t i = 0; i < plan->nrlimits && r == 0; i++) {
@@ -113,7 +111,7 @@ static void set_limits(struct place *p) {
 
 /* First above all targets, so that no dup3() overwrites one that is still needed. */
 static void place_descriptors(struct place *p) {
-	const struct warm_request *q = &p->request;
+	const struct warm_request *q = &p->inbox.request;
 	int lifted[WARM_FDS_MAX];
 	size_t passed = 0;
 
@@ -153,9 +151,9 @@ static void *array_at(const struct place *p, uint32_t offset) {
 
 /* As init.c searches. */
 static void try_candidates(struct place *p) {
-	char *const *paths = array_at(p, p->request.candidates);
-	char *const *argv = array_at(p, 0), *const *envp = array_at(p, p->request.env);
-	char **shell = array_at(p, p->request.shell);
+	char *const *paths = array_at(p, p->inbox.request.candidates);
+	char *const *argv = array_at(p, 0), *const *envp = array_at(p, p->inbox.request.env);
+	char **shell = array_at(p, p->inbox.request.shell);
 	long error = -ENOENT;
 
 	for (uint32_t i = 0; paths[i] != NULL; i++) {
@@ -183,15 +181,15 @@ static int command_main(void *arg) {
 
 	(void)raw_call(SYS_setsid, 0); /* cannot fail for a new child */
 	place_descriptors(p);
-	if (p->request.terminal != 0) {
+	if (p->inbox.request.terminal != 0) {
 		long r = raw_call(SYS_ioctl, 0, TIOCSCTTY, 0);
 		if (r != 0) {
 			command_failed(p, WARM_NO_TERMINAL, r);
 		}
 	}
 	set_limits(p); /* after it: RLIMIT_NOFILE may be below the numbers that it uses */
-	if (p->request.directory != 0) {
-		long r = raw_call(SYS_chdir, raw_pointer(p->data + p->request.directory),
+	if (p->inbox.request.directory != 0) {
+		long r = raw_call(SYS_chdir, raw_pointer(p->data + p->inbox.request.directory),
 				  (long)SYSCALL_FIRST_EXEC);
 		if (r != 0) {
 			command_failed(p, WARM_NO_DIRECTORY, r);
@@ -252,41 +250,13 @@ static void wait_for_all(const struct place *p, int status, pid_t command) {
 	}
 }
 
-/* Offsets become pointers. */
-static void relocate(const struct place *p) {
-	uint64_t *at = (uint64_t *)(void *)p->data;
-
-	for (int arrays = 0; arrays < 4; at++) {
-		if (*at != 0) {
-			*at += (uint64_t)(uintptr_t)p->data;
-		} else {
-			arrays++;
-		}
-	}
-}
-
-static long map_request(struct place *p) {
-	p->data = p->bytes;
-	if (p->memory < 0) {
-		return 0;
-	}
-	long at = raw_call(SYS_mmap, 0, p->request.size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
-			   p->memory, 0);
-	if (at < 0 && at > -4096) {
-		return at;
-	}
-	memcpy(&p->data, &at, sizeof at);
-	return 0;
-}
-
 /* Arguments and environment may have secrets, and idle memory costs. */
 static void forget_request(struct place *p) {
-	if (p->data != p->bytes) {
-		(void)raw_call(SYS_munmap, raw_pointer(p->data), p->request.size);
+	if (p->data != p->inbox.bytes) {
+		(void)raw_call(SYS_munmap, raw_pointer(p->data), p->inbox.request.size);
 	}
 	/* If it fails, the next request overwrites it. */
-	(void)raw_call(SYS_madvise, raw_pointer(&p->request),
-		       (long)(sizeof p->request + sizeof p->bytes), MADV_DONTNEED);
+	(void)raw_call(SYS_madvise, raw_pointer(&p->inbox), sizeof p->inbox, MADV_DONTNEED);
 }
 
 /* The leader keeps its status socket alone: a copy of a pipe would keep the pipe open. */
@@ -307,13 +277,13 @@ static int leader_main(void *arg) {
 	p->candidate = 0;
 	long r = raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (r == 0) {
-		r = map_request(p);
+		r = warm_map(&p->inbox, p->memory, &p->data);
 	}
 	if (r != 0) {
 		p->step = WARM_NO_MEMORY;
 		p->error = (int32_t)-r;
 	} else {
-		relocate(p);
+		warm_relocate(p->data);
 		pid = clone(command_main, p->command_stack + sizeof p->command_stack,
 			    CLONE_VM | CLONE_VFORK | SIGCHLD, p);
 		if (pid < 0) {
@@ -336,73 +306,18 @@ static int leader_main(void *arg) {
 
 /* ---- the zygote ---- */
 
-/* status, memfd, descriptors of the command */
-#define PASSED_MAX (2 + WARM_FDS_MAX)
-
-union control {
-	char space[CMSG_SPACE(sizeof(int) * PASSED_MAX)];
-	struct cmsghdr align;
-};
-
-static size_t descriptors_of(struct msghdr *m, int fds[PASSED_MAX]) {
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-
-	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
-		return 0;
-	}
-	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	n = n < PASSED_MAX ? n : PASSED_MAX;
-	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
-	return n;
-}
-
 static void close_all(const int *fds, size_t n) {
 	for (size_t i = 0; i < n; i++) {
 		(void)raw_call(SYS_close, fds[i]); /* ours */
 	}
 }
 
-/* The number of descriptors that come with a request. */
-static size_t expected(const struct warm_request *q) {
-	size_t null = (q->null & 1) + (q->null >> 1 & 1) + (q->null >> 2 & 1);
-
-	return q->nfds >= 3 && q->nfds <= WARM_FDS_MAX ? 1 + q->in_memory + q->nfds - null : 0;
-}
-
-/* The next request: the number of its descriptors, 0 for one that is malformed, or -1 when there
- * is no supervisor. */
-static long receive(struct place *p, int fds[PASSED_MAX]) {
-	union control control;
-	struct iovec body = {&p->request, sizeof p->request + sizeof p->bytes};
-	struct msghdr m = {.msg_iov = &body,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof control};
-	long n;
-
-	do {
-		n = raw_call(SYS_recvmsg, p->zygote->requests, raw_pointer(&m), MSG_CMSG_CLOEXEC);
-	} while (n == -EINTR);
-	if (n <= 0) {
-		return -1;
-	}
-	size_t nfds = descriptors_of(&m, fds);
-	bool whole = n >= (long)sizeof p->request && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-	if (!whole || p->request.in_memory > 1 || p->request.nrlimits > WARM_RLIMITS_MAX ||
-	    nfds != expected(&p->request)) {
-		close_all(fds, nfds); /* the supervisor reads end-of-file */
-		return 0;
-	}
-	return (long)nfds;
-}
-
-/* -1: all are taken. */
-static long free_slot(struct zygote *z) {
-	for (size_t i = 0; i < WARM_SLOTS; i++) {
-		size_t n = (z->next + i) % WARM_SLOTS;
-		if (atomic_load(&z->state->slots[n].exec) == 0) {
-			z->next = n; /* the lowest that are free: their memory is in use already */
-			return (long)n;
+/* The lowest that is free, whose stacks are in memory already: otherwise an idle session keeps the
+ * pages of all slots.  -1: all are taken. */
+static long free_slot(const struct zygote *z) {
+	for (long i = 0; i < WARM_SLOTS; i++) {
+		if (atomic_load(&z->state->slots[i].exec) == 0) {
+			return i;
 		}
 	}
 	return -1;
@@ -413,17 +328,17 @@ static void refuse(int status, enum warm_step step) {
 }
 
 /* Clones the leader, whose parent is pid 1. */
-static void start(struct place *p, const int fds[PASSED_MAX], size_t n) {
+static void start(struct place *p, const int fds[WARM_PASSED_MAX], size_t n) {
 	struct warm_slot *s = p->slot;
-	size_t first = 1 + p->request.in_memory;
+	size_t first = 1 + p->inbox.request.in_memory;
 
 	p->status = fds[0];
-	p->memory = p->request.in_memory != 0 ? fds[1] : -1;
+	p->memory = p->inbox.request.in_memory != 0 ? fds[1] : -1;
 	p->nfds = n - first;
 	memcpy(p->fds, fds + first, p->nfds * sizeof fds[0]);
 	atomic_store(&s->command, 0);
 	atomic_store(&s->leader, 0);
-	atomic_store(&s->exec, p->request.exec);
+	atomic_store(&s->exec, p->inbox.request.exec);
 	pid_t pid = clone(leader_main, p->leader_stack + sizeof p->leader_stack,
 			  CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, p, &s->leader,
 			  NULL, NULL);
@@ -440,11 +355,11 @@ static _Noreturn void zygote_run(struct zygote *z) {
 	for (;;) {
 		long slot = free_slot(z);
 		struct place *p = slot < 0 ? spare : &z->places[slot];
-		int fds[PASSED_MAX];
+		int fds[WARM_PASSED_MAX];
 
 		p->zygote = z;
 		p->slot = slot < 0 ? NULL : &z->state->slots[slot];
-		long n = receive(p, fds);
+		long n = warm_receive(z->requests, &p->inbox, fds);
 		if (n < 0) {
 			(void)raw_call(SYS_exit_group, 0);
 		}

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "data/keys.h"
 #include "linux/follow.h"
+#include "linux/parked.h"
 #include "run/deadline.h"
 #include "run/live.h"
 #include "run/net_tap.h"
@@ -53,6 +54,7 @@ struct watch {
 	struct live live; /* the line of a long run with -v */
 	int cancel;       /* descriptor; -1: none, or it was seen */
 	int feed_error;   /* why the caller's stdin could not be read, or 0 */
+	bool warm;        /* in a sandbox of the pool */
 };
 
 static void watch_end(struct watch *w, enum reason why, int64_t now) {
@@ -326,6 +328,7 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	o.leaks = w->found;
 	w->found = (struct leak_log){0};
 	o.leaks_scanned = w->leaks.source != NULL && !w->leaks.failed && !w->net.watch.failed;
+	o.warm = w->warm;
 	o.out_dropped = output_dropped(out);
 	o.err_dropped = output_dropped(err);
 	o.stream_errors[STREAM_IN] = w->feed_error;
@@ -338,6 +341,23 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 /* The caller wants a result, with usage and a complete record of the network. */
 static bool watch_captures(const struct run_request *r) {
 	return r->out == RUN_CAPTURE || r->err == RUN_CAPTURE;
+}
+
+/* In a sandbox of the pool, if there is one; else nothing has happened (N7). */
+static bool watch_take(struct watch *w, const struct spawn_request *request) {
+	struct err unused = {0};
+	int requests = -1;
+
+	if (w->r->pool == 0 || parked_take(w->r->pool, w->plan, &w->child, &requests) != 0) {
+		return false;
+	}
+	auto_fd own = requests;
+	if (parked_start(own, request, &unused) != 0) {
+		spawn_finish(&w->child, NULL);
+		return false;
+	}
+	w->warm = true;
+	return true;
 }
 
 static int watch_start(struct watch *w, struct arena *a, struct err *e) {
@@ -362,7 +382,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 
 	tty_size(&w->terminal, &request.rows, &request.cols);
 	request.modes = tty_modes(&w->terminal);
-	if (spawn_start(a, &request, &w->child, e) != 0) {
+	if (!watch_take(w, &request) && spawn_start(a, &request, &w->child, e) != 0) {
 		return -1;
 	}
 	streams_started(&w->streams);

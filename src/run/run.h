@@ -55,8 +55,9 @@ struct run_request {
 	const struct ask_request *ask;   /* --ask; NULL: nothing is asked */
 	int cancel;                /* 0: none; a descriptor that becomes readable: end the run */
 	struct output_watch watch; /* of captured streams */
+	int pool;                  /* 0: none; a connection to a keeper (linux/parked.h) */
 	struct run_meanwhile meanwhile;
-	bool terminal;             /* implies forward: a signal must not leave the terminal raw */
+	bool terminal; /* implies forward: a signal must not leave the terminal raw */
 	bool forward;
 	bool live;     /* err is a terminal: draw the live line there (live.h) */
 	bool rehearse; /* set the sandbox up, but do not execute the command */
@@ -93,6 +94,7 @@ struct outcome {
 	struct netlog network;
 	struct leak_log leaks;
 	bool leaks_scanned; /* the whole output was scanned */
+	bool warm;          /* in a sandbox of the pool */
 };
 
 /* Runs to the end.  0: the command ran, *ret is the outcome.  -1: it did

@@ -92,15 +92,12 @@ static int ended(struct err *e) {
 /* With the lock held. */
 static int send_request(struct session *s, struct session_exec *x, const int *fds, size_t nfds,
 			int status, struct err *e) {
-	struct usage before;
-
 	serve(s);
 	if (s->over) {
 		return ended(e);
 	}
 	x->number = x->message.head.exec = ++s->count;
-	cgroup_usage(s->running.child.cgroup, &before);
-	x->oom_kills = before.oom_kills;
+	x->oom_kills = cgroup_oom_kills(s->running.child.cgroup);
 	x->part = journal_part_from(s->running.child.journal, x->number);
 	netlog_read(s->running.child.ledger, s->running.child.refusals, &x->before);
 	if (warm_message_send(&x->message, s->requests, fds, nfds, status) == 0) {

@@ -162,6 +162,7 @@ void conn_close(struct conn *c) {
 	struct err e = {0};
 
 	live_forget(d, c, NULL);
+	pool_released(c);
 	(void)daemon_loop_watch(&d->loop, &c->watch, 0, &e); /* close() removes it as well */
 	daemon_closes();
 	drop_fd(&c->watch.fd);

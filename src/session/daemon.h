@@ -94,6 +94,8 @@ struct mcp_conn;
 struct tool_call;
 
 #define CONN_FDS 6
+#define POOL_KEY_LENGTH 32
+#define POOLS_MAX 32
 
 struct conn {
 	struct daemon *daemon;
@@ -114,8 +116,10 @@ struct conn {
 	json_t *follow;      /* the id of a session.activity request that follows; or NULL */
 	char followed[SESSION_ID_LENGTH + 1];
 	int64_t follow_after;
-	bool closing;         /* after the queue was written */
-	struct mcp_conn *mcp; /* the connection speaks MCP; or NULL */
+	bool closing;                   /* after the queue was written */
+	struct mcp_conn *mcp;           /* the connection speaks MCP; or NULL */
+	char pool[POOL_KEY_LENGTH + 1]; /* the pool that its process keeps (linux/parked.h); "" */
+	size_t pool_count;
 	struct conn *prev, *next;
 };
 
@@ -233,6 +237,12 @@ request_fn method_ping, method_status, method_metrics, method_reload, method_shu
 
 /* method_run.c: sends a command or a call to the supervisor, with its bounds (H7); NULL with *f. */
 struct call *method_run_send(struct request *r, struct wire_message *m, struct fault *f);
+
+/* ---- pool.c ---- */
+request_fn pool_hold;
+size_t pool_total(const struct daemon *d, size_t *ret_sandboxes);
+/* A connection closes: removes the socket of its pool. */
+void pool_released(const struct conn *c);
 
 /* ---- live.c ---- */
 struct live *live_find(struct daemon *d, const char *id);

@@ -34,6 +34,7 @@ int method_status(struct request *r, json_t **ret, struct fault *f) {
 	const struct daemon *d = r->conn->daemon;
 	auto_free char *files = NULL;
 	struct corral_error err = {0};
+	size_t waiting = 0, pools = pool_total(d, &waiting);
 
 	if (no_params(r, f) != 0) {
 		return -1;
@@ -42,14 +43,15 @@ int method_status(struct request *r, json_t **ret, struct fault *f) {
 		return fault_set(f, FAULT_FAILED, "%s", err.message);
 	}
 	bool failed = d->reload_error[0] != '\0';
-	*ret = json_pack("{s:s, s:i, s:I, s:i, s:s, s:s, s:{s:o, s:I, s:I, s:b, s:s?, s:I}}",
-			 "version", CORRAL_VERSION, "pid", (int)getpid(), "started",
-			 (json_int_t)d->started, "sessions", (int)d->nlives, "socket",
-			 d->places.admin, "database", d->places.database, "policy", "files",
-			 json_loads(files, 0, NULL), "generation", (json_int_t)d->generation,
-			 "loaded", (json_int_t)d->reloaded, "watched", d->policy.watch.fd >= 0,
-			 "error", failed ? d->reload_error : NULL, "failed",
-			 failed ? (json_int_t)d->reload_failed : (json_int_t)0);
+	*ret = json_pack(
+		"{s:s, s:i, s:I, s:i, s:s, s:s, s:i, s:i, s:{s:o, s:I, s:I, s:b, s:s?, s:I}}",
+		"version", CORRAL_VERSION, "pid", (int)getpid(), "started", (json_int_t)d->started,
+		"sessions", (int)d->nlives, "socket", d->places.admin, "database",
+		d->places.database, "pools", (int)pools, "pool_size", (int)waiting, "policy",
+		"files", json_loads(files, 0, NULL), "generation", (json_int_t)d->generation,
+		"loaded", (json_int_t)d->reloaded, "watched", d->policy.watch.fd >= 0, "error",
+		failed ? d->reload_error : NULL, "failed",
+		failed ? (json_int_t)d->reload_failed : (json_int_t)0);
 	return 0;
 }
 

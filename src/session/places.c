@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/dirs.h"
 #include "base/remove_tree.h"
+#include "base/runtime_dir.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -19,29 +20,15 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-static bool is_directory(const char *path) {
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int find_runtime(char *ret, size_t cap, struct err *e) {
-	const char *dir = getenv("XDG_RUNTIME_DIR");
-	char login[64];
-
-	(void)snprintf(login, sizeof login, "/run/user/%u", (unsigned)geteuid());
-	if (dir != NULL && dir[0] == '/') {
-		(void)snprintf(ret, cap, "%s/corral", dir);
-	} else if (is_directory(login)) {
-		(void)snprintf(ret, cap, "%s/corral", login);
-	} else if (geteuid() == 0) {
-		(void)snprintf(ret, cap, "/run/corral");
-	} else {
-		(void)err_set(e, ERR_SETUP, "daemon",
-			      "XDG_RUNTIME_DIR is not set, and %s does not exist", login);
-		return err_fix(e, "log in with a session, or: export XDG_RUNTIME_DIR=DIR, a "
-				  "directory of mode 0700 that is yours");
+	if (runtime_dir_find(getenv("XDG_RUNTIME_DIR"), ret, cap) == 0) {
+		return 0;
 	}
-	return 0;
+	(void)err_set(e, ERR_SETUP, "daemon",
+		      "XDG_RUNTIME_DIR is not set, and /run/user/%u does not exist",
+		      (unsigned)geteuid());
+	return err_fix(e, "log in with a session, or: export XDG_RUNTIME_DIR=DIR, a "
+			  "directory of mode 0700 that is yours");
 }
 
 static int find_state(char *ret, size_t cap, struct err *e) {
@@ -77,6 +64,7 @@ int places_find(struct places *p, struct err *e) {
 	}
 	(void)snprintf(p->runtime, sizeof p->runtime, "%s", runtime);
 	(void)snprintf(p->sessions, sizeof p->sessions, "%s/s", runtime);
+	(void)snprintf(p->pools, sizeof p->pools, "%s/p", runtime);
 	(void)snprintf(p->admin, sizeof p->admin, "%s/admin.sock", runtime);
 	(void)snprintf(p->state, sizeof p->state, "%s", state);
 	(void)snprintf(p->database, sizeof p->database, "%s/sessions.db", state);
@@ -123,7 +111,7 @@ static int take_lock(const char *dir, int *ret, struct err *e) {
 
 int places_take(struct places *p, struct err *e) {
 	if (private_directory(p->runtime, e) != 0 || private_directory(p->sessions, e) != 0 ||
-	    private_directory(p->state, e) != 0) {
+	    private_directory(p->pools, e) != 0 || private_directory(p->state, e) != 0) {
 		return -1;
 	}
 	if (take_lock(p->runtime, &p->runtime_lock, e) != 0) {

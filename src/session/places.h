@@ -5,6 +5,7 @@
  *     admin.sock                       0600; never visible in a sandbox
  *     daemon.lock                      held while the daemon runs
  *     s/ID.sock                        one a session, 0600
+ *     p/KEY.sock                       one a pool of sandboxes, 0600 (linux/parked.h)
  *   ~/.local/state/corral/daemon/      0700, in the state directory of Corral
  *     sessions.db, daemon.lock */
 #ifndef CORRAL_SESSION_PLACES_H
@@ -17,6 +18,7 @@
 struct places {
 	char runtime[PATH_MAX];  /* …/corral */
 	char sessions[PATH_MAX]; /* …/corral/s */
+	char pools[PATH_MAX];    /* …/corral/p */
 	char state[PATH_MAX];
 	char admin[PATH_MAX], database[PATH_MAX];
 	int runtime_lock, state_lock;

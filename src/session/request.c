@@ -55,6 +55,7 @@ static const struct request_row rows[] = {
 	{"session.token", SCOPE_ADMIN, IN(SESSION_RUNNING), method_token},
 	{"session.revoke", SCOPE_ADMIN, ALIVE, method_revoke},
 	{"activity.report", SCOPE_SESSION, IN(SESSION_RUNNING), method_report},
+	{"pool.hold", SCOPE_ADMIN, 0, pool_hold},
 	{"session.authenticate", SCOPE_NONE, IN(SESSION_RUNNING), method_authenticate},
 };
 

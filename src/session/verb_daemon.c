@@ -96,10 +96,14 @@ static int print_status(const json_t *s, struct corral_error *err) {
 	char time[VERB_TIME_SIZE];
 
 	buf_init(&out);
-	buf_printf(&out, "daemon:    pid %lld, since %s\nsessions:  %lld\nsocket:    %s\n",
+	buf_printf(&out,
+		   "daemon:    pid %lld, since %s\nsessions:  %lld\npools:     %lld, with %lld "
+		   "sandboxes\nsocket:    %s\n",
 		   (long long)json_integer_value(json_object_get(s, "pid")),
 		   verb_time_text(json_integer_value(json_object_get(s, "started")), time),
 		   (long long)json_integer_value(json_object_get(s, "sessions")),
+		   (long long)json_integer_value(json_object_get(s, "pools")),
+		   (long long)json_integer_value(json_object_get(s, "pool_size")),
 		   json_string_value(json_object_get(s, "socket")));
 	buf_printf(&out, "database:  %s\n", json_string_value(json_object_get(s, "database")));
 	print_files(&out, json_object_get(s, "policy"));

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define INLINE_SIZE 1024
+#define INLINE_SIZE 4072 /* a usual result; the frame is a page */
 /* Fits the queue of a client (QUEUE_MAX_BYTES). */
 #define TEXT_MAX ((size_t)15 * 1024 * 1024)
 

@@ -25,8 +25,8 @@ def measure(bench):
 def tables(data):
     yield Table("commands of 200 ms at once", ("level", "commands", "all ended after, ms"),
                 [(level, row["commands"], f"{row['ms']:.0f}") for level, rows in data["levels"].items() for row in rows["at-once"]])
-    yield Table("idle sessions", ("level", "sessions", "ms to open one", "system memory, kB each"),
-                [(level, row["sessions"], f"{row['open_ms']:.1f}", row["system_kb"]) for level, rows in data["levels"].items()
+    yield Table("idle sessions", ("level", "sessions", "ms to open one", "memory of its processes (PSS), kB each"),
+                [(level, row["sessions"], f"{row['open_ms']:.1f}", row["pss_kb"]) for level, rows in data["levels"].items()
                  for row in rows["idle"]])
 
 

@@ -85,7 +85,7 @@ KEYS = {
     "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
     "denials": among("all", "changes", "off"),
     "ask.timeout": smaller, "providers": same, "lock": among("workspace", "none"), "lock_wait": lambda old, new: True, "daemon.start": same, "daemon.idle": same,
-    "audit.enabled": among(True, False), "audit.required": among(True, False),
+    "audit.enabled": among(True, False), "audit.required": among(True, False), "daemon.pool": smaller,
 }
 
 # What a hostile file says of each key: as it stands, narrower, and what must be refused.
@@ -110,7 +110,7 @@ SAYS = {
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
     "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
-    "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'],
+    "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'], "daemon.pool": ["0", "1"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted
 
@@ -293,7 +293,7 @@ FLOORS = {
     "env.labels": ["{}"], "env.path_prepend": ["[]"], "fs.tools": ['"workspace"'], "seccomp.extra_deny": ['["ptrace"]'], "scan.args": ['"block"', '"warn"'],
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
     "audit.enabled": ["true"], "audit.required": ["true", "false"], "ask.timeout": ["30"], "providers": ["[]"],
-    "lock": ['"workspace"'], "lock_wait": ["5"], "daemon.start": ['"on-demand"'], "daemon.idle": ["30"],
+    "lock": ['"workspace"'], "lock_wait": ["5"], "daemon.start": ['"on-demand"'], "daemon.idle": ["30"], "daemon.pool": ["0"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,leaks")

@@ -23,6 +23,15 @@ import traces  # noqa: E402
 COMMAND = 'setsid sleep "$1" & (setsid sh -c \'sleep "$1"; :\' sh "$1" &); sleep "$1"; : "$1"'
 
 
+def offspring(pid):
+    """The children of a process, without theirs."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
 class Round:
     def __init__(self, service, seed):
         self.service, self.random = service, random.Random(seed)
@@ -32,8 +41,15 @@ class Round:
     def targets(self):
         """Names and pids: the daemon, the supervisor of the first session, a process below it."""
         supervisor = self.service.show(self.sessions[0])["supervisor"]
-        below = sorted(children(supervisor))
-        return [("daemon", self.service.process.pid), ("supervisor", supervisor)] + [("inner", pid) for pid in below[:3]]
+        return [("daemon", self.service.process.pid), ("supervisor", supervisor)] + [("inner", pid) for pid in self.inner(supervisor)]
+
+    def inner(self, supervisor):
+        """Pid 1 or wardens and guard, zygote and leaders: the processes above the commands, which only end their own command."""
+        found, level = [], [supervisor]
+        for _ in range(2 if self.service.level == "full" else 4):
+            level = [pid for parent in level for pid in offspring(parent)]
+            found += level
+        return found
 
     def report(self):
         """Activities that the daemon acknowledged."""

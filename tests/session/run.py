@@ -18,6 +18,7 @@ import bounds  # noqa: E402  the path has to be set first
 import bridge  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
+import pool  # noqa: E402
 import scopes  # noqa: E402
 import lock  # noqa: E402
 import on_demand  # noqa: E402
@@ -47,7 +48,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            for name, test in sum((tests_of(module) for module in (life, bridge, lock, terminal, on_demand, isolation, scopes, tools, bounds)), []):
+            for name, test in sum((tests_of(module) for module in (life, bridge, lock, terminal, on_demand, isolation, scopes, tools, bounds, pool)), []):
                 if not re.search(args.only, name):
                     continue
                 number += 1

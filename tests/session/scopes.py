@@ -34,6 +34,7 @@ METHODS = {
     "session.activity": ({}, {"admin"}),
     "session.token": ({}, {"admin"}),
     "session.create": ({"cwd": "/nowhere"}, {"admin"}),
+    "pool.hold": ({"key": "0" * 32, "count": 1}, {"admin"}),
     "activity.report": ({"kind": "k", "text": "t"}, {"inside", "token"}),
     # Last: they change the state, so only those that may not are tried while others need it.
     "session.revoke": ({}, set()),

@@ -209,6 +209,12 @@ class Service:
         out, err = process.communicate(data, timeout=PATIENCE)
         return process.returncode, out.decode(), err.decode()
 
+    def outside(self, words):
+        """The same for another program than Corral."""
+        done = subprocess.run(words, env=self.environment, cwd=self.workspace, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False, **self.account)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
     def good(self, *words, **more):
         status, out, err = self.run(*words, **more)
         equal(status, 0, f"status of {' '.join(words)}, which printed {err!r}")

@@ -87,6 +87,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_LOCK_WAIT] = {"7", false},
 	[KEY_DAEMON_START] = {"on-demand", false},
 	[KEY_DAEMON_IDLE] = {"7", false},
+	[KEY_DAEMON_POOL] = {"7", false},
 };
 
 TEST(every_key_changes_the_hash) {
