@@ -195,6 +195,7 @@ static bool has_processors(void) {
 static void begin_spinning(struct spinner *s) {
 	if (has_processors()) {
 		s->groups_left = GROUPS_SPUN;
+		s->without = s->spent;
 	} else {
 		s->off = true;
 	}
@@ -202,7 +203,7 @@ static void begin_spinning(struct spinner *s) {
 
 /* After a group with the thread: whether that helped. */
 static void judge_thread(struct spinner *s, bool quick) {
-	bool helped = s->spent < SPINNER_GROUP * SLOW_NS;
+	bool helped = s->spent < s->without / 10 * 9;
 
 	s->in_vain = helped ? 0 : s->in_vain + 1;
 	s->off = s->in_vain >= IN_VAIN_MAX;

@@ -16,6 +16,7 @@ struct spinner {
 	uint8_t in_vain;      /* groups in a row that were slow while the thread span */
 	unsigned groups_left; /* for which the thread spins; 0: it does not */
 	int64_t since, spent; /* when the group began; the sum of its hand-overs; ns */
+	int64_t without;      /* spent of the last group without the thread */
 };
 
 /* The time before a hand-over; 0 when the spinner is off. */
