@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds a sandbox of the pool for a run, or begins to keep some for the next one.
  *
- * Should:   compute the key from all that the sandbox is made of (N1).
+ * Should:   compute the key from all that the sandbox is made of (J1).
  * Must not: let a run fail or wait because of the pool; keep one for a caller that does not exit
  *           next, whose threads a fork would not have.
- * Fails:    open to the cold run (N7). */
+ * Fails:    open to the cold run (J7). */
 #include "lib/pool.h"
 
 #include "base/auto.h"

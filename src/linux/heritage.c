@@ -5,7 +5,7 @@
  *           no layer sets anew: ids, namespaces, root, control group, limits, priorities, CPU
  *           affinity, memory policy, umask, LSM label; and which program this is.
  * Must not: leave one out because it is rarely used: the command would get the keeper's instead of
- *           the caller's.  A Landlock domain cannot be read; N3 compares it.
+ *           the caller's.  A Landlock domain cannot be read; J3 compares it.
  * Fails:    closed: an attribute that cannot be read keeps the run out of the pool. */
 #include "linux/heritage.h"
 

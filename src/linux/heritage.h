@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attributes of this process that a command inherits from it, for the key of the pool
- * (linux/parked.h, N1). */
+ * (linux/parked.h, J1). */
 #ifndef CORRAL_LINUX_HERITAGE_H
 #define CORRAL_LINUX_HERITAGE_H
 

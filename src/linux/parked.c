@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox that waits for its command; parked.h has the theory.
  *
- * Should:   execute the one command that it receives, with the caller's descriptors (N2).
+ * Should:   execute the one command that it receives, with the caller's descriptors (J2).
  * Must not: use errno or libc's wrappers while it waits: it shares the memory of pid 1; make a
  *           system call that the filter sends to the broker, which does not run yet.
  * Fails:    closed: a malformed request, or none, ends the sandbox. */
@@ -112,7 +112,7 @@ static bool place_streams(const struct warm_request *q, const int *fds) {
 	return true;
 }
 
-/* Pid 1 watches the caller from now on (N5); the table of descriptors is shared with it. */
+/* Pid 1 watches the caller from now on (J5); the table of descriptors is shared with it. */
 static bool watch_caller(struct kit *k, int pidfd) {
 	if (k->warden_fd < 0) {
 		k->warden_fd = pidfd;

@@ -23,18 +23,18 @@
  *    request pid 1 gets the caller's pidfd, whose death it watches instead of the keeper's.
  *
  * Invariants of the pool:
- *  N1  a run gets a sandbox of the pool only if it would make an equal one itself: same plan, same
+ *  J1  a run gets a sandbox of the pool only if it would make an equal one itself: same plan, same
  *      files, same inherited attributes;
- *  N2  a sandbox is given to one caller, and executes one command;
- *  N3  a sandbox is given only to a process of the same user, which can inspect the keeper and
+ *  J2  a sandbox is given to one caller, and executes one command;
+ *  J3  a sandbox is given only to a process of the same user, which can inspect the keeper and
  *      which the keeper can inspect (ptrace access mode): so both are in the same Landlock domain;
  *      a caller sends its request to no other process;
- *  N4  while a sandbox waits, descriptors of the keeper hold every file that its plan mounts or
+ *  J4  while a sandbox waits, descriptors of the keeper hold every file that its plan mounts or
  *      covers: an equal inode number is the same file; and a change of the mount table ends the
  *      keeper before the next sandbox is given away;
- *  N5  a sandbox that waits ends with its keeper, and one that runs with its caller;
- *  N6  a keeper ends with the daemon, and leaves no process, file or control group;
- *  N7  a run that the pool cannot serve runs cold, with the same result, which says so. */
+ *  J5  a sandbox that waits ends with its keeper, and one that runs with its caller;
+ *  J6  a keeper ends with the daemon, and leaves no process, file or control group;
+ *  J7  a run that the pool cannot serve runs cold, with the same result, which says so. */
 #ifndef CORRAL_LINUX_PARKED_H
 #define CORRAL_LINUX_PARKED_H
 
@@ -63,7 +63,7 @@ int parked_memory_map(int fd, struct run_state **ret_state, struct journal **ret
 /* ---- outside ---- */
 
 /* A connection between caller and keeper is a SOCK_SEQPACKET socket.  The keeper: whether the
- * sandbox may be given to the process at its other end (N3). */
+ * sandbox may be given to the process at its other end (J3). */
 bool parked_peer_is_fit(int socket);
 
 /* The keeper sends the sandbox to the caller, with the socket on which it waits; NULL: there is

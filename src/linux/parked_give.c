@@ -2,8 +2,8 @@
 /* Gives a sandbox of the pool from its keeper to a caller; parked.h has the theory.
  *
  * Should:   make the caller the supervisor: status channel, pidfd, shared memory, control group.
- * Must not: give a sandbox to two callers (N2), or to a process that is confined otherwise than
- *           the keeper (N3).
+ * Must not: give a sandbox to two callers (J2), or to a process that is confined otherwise than
+ *           the keeper (J3).
  * Fails:    closed: a sandbox whose way is cut off ends, because its socket is closed. */
 #include "linux/parked.h"
 
@@ -68,7 +68,7 @@ int parked_give(int socket, struct child *c, int *requests) {
 	    c == NULL) {
 		return -1;
 	}
-	/* N2: our ends are closed, and the caller's death is the end of the sandbox (N5). */
+	/* J2: our ends are closed, and the caller's death is the end of the sandbox (J5). */
 	drop_fd(&c->channel);
 	drop_fd(requests);
 	cgroup_forget(take_ptr(c->cgroup));

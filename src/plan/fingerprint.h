@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a plan: equal for two plans if their sandboxes are (linux/parked.h, N1). */
+/* The bytes of a plan: equal for two plans if their sandboxes are (linux/parked.h, J1). */
 #ifndef CORRAL_PLAN_FINGERPRINT_H
 #define CORRAL_PLAN_FINGERPRINT_H
 

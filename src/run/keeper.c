@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps a pool of sandboxes; linux/parked.h has the theory and the invariants.
  *
- * Should:   have `count` sandboxes ready, give each to one caller (N2), reap them.
+ * Should:   have `count` sandboxes ready, give each to one caller (J2), reap them.
  * Must not: hold a descriptor, the terminal or the environment of the run that it was forked from;
  *           print.
  * Fails:    closed: a step that fails ends the keeper and every sandbox that waits; runs are cold
@@ -64,7 +64,7 @@ struct keeper {
 };
 
 static _Noreturn void keeper_end(struct keeper *k) {
-	(void)unlink(k->wish->socket); /* the daemon does it, too (N6) */
+	(void)unlink(k->wish->socket); /* the daemon does it, too (J6) */
 	for (size_t i = 0; i < k->nspares; i++) {
 		drop_fd(&k->spares[i].requests);
 		spawn_finish(&k->spares[i].child, NULL);
@@ -145,7 +145,7 @@ static bool is_held(const char *line) {
 	return strstr(answer, "\"result\"") != NULL;
 }
 
-/* Holds every file that the plan mounts or covers (N4). */
+/* Holds every file that the plan mounts or covers (J4). */
 static bool pin_files(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -239,7 +239,7 @@ static void serve_caller(struct keeper *k) {
 		return;
 	}
 	if (mounts_changed(k)) {
-		keeper_end(k); /* N4: the caller reads end-of-file, and runs cold */
+		keeper_end(k); /* J4: the caller reads end-of-file, and runs cold */
 	}
 	struct spare *s = k->ntaken == TAKEN_MAX ? NULL : ready_spare(k);
 	if (s == NULL) {
@@ -333,7 +333,7 @@ static _Noreturn void keep(struct keeper *k) {
 		}
 		if (got > 0) {
 			if (slots[SLOT_DAEMON].revents != 0 || slots[SLOT_MOUNTS].revents != 0) {
-				keeper_end(k); /* N6, N4 */
+				keeper_end(k); /* J6, J4 */
 			}
 			/* In this order: each list is as it was for poll(2). */
 			reap(k, slots + SLOT_SPARES + nspares);

@@ -343,7 +343,7 @@ static bool watch_captures(const struct run_request *r) {
 	return r->out == RUN_CAPTURE || r->err == RUN_CAPTURE;
 }
 
-/* In a sandbox of the pool, if there is one; else nothing has happened (N7). */
+/* In a sandbox of the pool, if there is one; else nothing has happened (J7). */
 static bool watch_take(struct watch *w, const struct spawn_request *request) {
 	struct err unused = {0};
 	int requests = -1;

@@ -81,7 +81,7 @@ def empty(service):
 
 
 def test_a_waiting_sandbox_gives_the_result_of_a_cold_run(service):
-    """N1, N7: the same report but for times and ids; at another level the run is cold."""
+    """J1, J7: the same report but for times and ids; at another level the run is cold."""
     script = "cat; pwd; id -u; echo oops >&2; echo x >made; touch ../ws2/no 2>/dev/null; umask; ulimit -n; env | sort | grep -v -e _ID= -e _SESSION; exit 7"
     reads = ("--read", f"{service.place}/ws2")
     words = ("run", "--json", "--stdin", "--level", service.level, *reads)
@@ -102,7 +102,7 @@ def test_a_waiting_sandbox_gives_the_result_of_a_cold_run(service):
 
 
 def test_each_sandbox_runs_one_command(service):
-    """N2: nothing of one run is in the next, though both came from the pool."""
+    """J2: nothing of one run is in the next, though both came from the pool."""
     if not fill(service):
         return
     seen = []
@@ -114,7 +114,7 @@ def test_each_sandbox_runs_one_command(service):
 
 
 def test_a_run_with_other_attributes_is_cold(service):
-    """N1: a limit, a priority, a umask, a policy or a file that the caller does not share with the keeper."""
+    """J1: a limit, a priority, a umask, a policy or a file that the caller does not share with the keeper."""
     if not fill(service):
         return
     word = ["run", "--json", "--level", service.level, *SETS, "--", "true"]
@@ -130,7 +130,7 @@ def test_a_run_with_other_attributes_is_cold(service):
 
 
 def test_a_name_that_appears_is_protected_as_in_a_cold_run(service):
-    """N1: a .git that is made while sandboxes wait."""
+    """J1: a .git that is made while sandboxes wait."""
     if not fill(service):
         return
     waits(service)
@@ -146,7 +146,7 @@ def test_a_name_that_appears_is_protected_as_in_a_cold_run(service):
 
 
 def test_a_masked_file_that_was_replaced_twice_is_not_shown(service):
-    """N4: the keeper holds the inode, so its number does not come back."""
+    """J4: the keeper holds the inode, so its number does not come back."""
     secret = f"{service.workspace}/secret"
 
     def write(text):
@@ -168,7 +168,7 @@ def test_a_masked_file_that_was_replaced_twice_is_not_shown(service):
 
 
 def test_a_mount_ends_the_pool(service):
-    """N4: a file system that the host mounts is there in the next run."""
+    """J4: a file system that the host mounts is there in the next run."""
     if os.geteuid() != 0 or not fill(service):
         return
     place = f"{service.workspace}/mounted"
@@ -201,7 +201,7 @@ def test_limits_and_signals_reach_a_warm_command(service):
 
 
 def test_a_warm_command_ends_with_its_caller_and_outlives_the_keeper(service):
-    """N5."""
+    """J5."""
     if not fill(service):
         return
     for victim in ("keeper", "caller"):
@@ -268,7 +268,7 @@ def test_a_keeper_has_nothing_of_its_run(service):
 
 
 def test_another_user_gets_no_sandbox(service):
-    """N3: root may connect, but is not the user of the keeper."""
+    """J3: root may connect, but is not the user of the keeper."""
     if service.uid == 0 or os.geteuid() != 0 or not fill(service):
         return
     waits(service)
@@ -280,7 +280,7 @@ def test_another_user_gets_no_sandbox(service):
 
 
 def test_a_caller_in_a_landlock_domain_runs_cold(service):
-    """N3: the keeper is not in the domain, so its sandboxes are not."""
+    """J3: the keeper is not in the domain, so its sandboxes are not."""
     if not fill(service):
         return
     confine = ("import ctypes, os, struct, sys\n"
@@ -299,7 +299,7 @@ def test_a_caller_in_a_landlock_domain_runs_cold(service):
 
 
 def test_the_pool_ends_with_the_daemon(service):
-    """N6: also when the daemon is killed."""
+    """J6: also when the daemon is killed."""
     if not fill(service):
         return
     for end in (signal.SIGTERM, signal.SIGKILL):
