@@ -25,7 +25,10 @@ export const OPTIONS = {
   cwd: ["--chdir", "text"],
   uid: ["--uid", "number"],
   gid: ["--gid", "number"],
+  lock: ["--lock", "flag"],
+  lockWait: ["--lock-wait", "time"],
   profile: ["--profile", "text"],
+  skill: ["--skill", "text"],
   level: ["--level", "text"],
   minLevel: ["--min-level", "text"],
   require: ["--require", "list"],
@@ -49,6 +52,7 @@ export const OPTIONS = {
   allowDangerousEnv: ["--allow-dangerous-env", "list"],
   secret: ["--secret", "list"],
   agent: ["--agent", "text"],
+  tool: ["--tool", "list"],
   provider: ["--provider", "list"],
   scanArgs: ["--scan-args", "text"],
   scanNet: ["--scan-net", "text"],
@@ -65,7 +69,7 @@ export const OPTIONS = {
   maxFileSize: ["--max-file-size", "size"],
   disk: ["--disk", "size"],
   tmpSize: ["--tmp-size", "size"],
-  spin: ["--no-spin", "off"],
+  spin: ["--spin", "flag"],
   shell: ["--shell", "text"],
 };
 

@@ -29,7 +29,12 @@ export interface Options {
   cwd?: string;
   uid?: number;
   gid?: number;
+  /** The workspace alone, among runs and sessions with this option. */
+  lock?: boolean;
+  lockWait?: Time;
   profile?: string;
+  /** A skill.toml, or its directory: the command gets only what it requests. */
+  skill?: string;
   level?: "auto" | Level;
   minLevel?: Level;
   require?: Many<string>;
@@ -58,6 +63,8 @@ export interface Options {
   allowDangerousEnv?: Many<string>;
   secret?: Many<string>;
   agent?: string;
+  /** Installed tools, first in PATH. */
+  tool?: Many<string>;
   provider?: Many<string>;
   scanArgs?: "off" | "warn" | "block";
   scanNet?: "off" | "warn" | "block" | "kill";
@@ -75,7 +82,7 @@ export interface Options {
   maxFileSize?: Size;
   disk?: Size;
   tmpSize?: Size;
-  /** false: no idle processor stays awake for the broker. */
+  /** An idle processor stays awake for the broker while files are created quickly. */
   spin?: boolean;
   /** The shell of a command that is a string: an absolute path. */
   shell?: string;

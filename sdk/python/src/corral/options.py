@@ -38,7 +38,10 @@ class Options(TypedDict, total=False):
     cwd: Path
     uid: int
     gid: int
+    lock: bool
+    lock_wait: Time
     profile: str
+    skill: Path
     level: Union[Literal["auto"], Level]
     min_level: Level
     require: Words
@@ -62,6 +65,7 @@ class Options(TypedDict, total=False):
     allow_dangerous_env: Words
     secret: Words
     agent: str
+    tool: Words
     provider: Words
     scan_args: Literal["off", "warn", "block"]
     scan_net: Literal["off", "warn", "block", "kill"]
@@ -144,15 +148,17 @@ _WORDS: dict[str, Callable[[str, str, object], list[str]]] = {
 
 # Every other option is a text.
 _KINDS = {
-    "flag": ("any_workspace", "cow", "accept_no_sandbox", "dangerously_allow_full_access", "allow_nested", "proxy", "serial"),
-    "off": ("toolchains", "config", "spin"),
+    "flag": ("any_workspace", "cow", "accept_no_sandbox", "dangerously_allow_full_access", "allow_nested", "proxy", "serial",
+             "lock", "spin"),
+    "off": ("toolchains", "config"),
     "list": ("read", "write", "deny", "protect", "require", "allow_degraded", "allow_command", "allow_host", "deny_host",
-             "allow_private", "publish", "host_port", "socket", "pass_env", "allow_dangerous_env", "secret", "provider"),
-    "time": ("timeout", "idle_timeout", "grace", "cpu_time", "session_timeout"),
+             "allow_private", "publish", "host_port", "socket", "pass_env", "allow_dangerous_env", "secret", "provider",
+             "tool"),
+    "time": ("timeout", "idle_timeout", "grace", "cpu_time", "session_timeout", "lock_wait"),
     "number": ("uid", "gid", "max_output", "memory", "processes", "cpus", "open_files", "max_file_size", "disk", "tmp_size"),
     "map": ("set",),
 }
-_NAMES = {"toolchains": "--no-toolchains", "config": "--no-config", "spin": "--no-spin", "cwd": "--chdir"}
+_NAMES = {"toolchains": "--no-toolchains", "config": "--no-config", "cwd": "--chdir"}
 
 
 def _table(names: Mapping[str, object]) -> dict[str, tuple[str, str]]:
