@@ -391,8 +391,8 @@ struct corral_exec_options {
 	int terminal;
 	unsigned short rows, columns; /* 0: 24 and 80 */
 	const struct termios *modes;  /* of <termios.h>; NULL: those of a new pty */
-	int unlimited_time; /* 1: the built-in time-out of tool calls does not apply */
-	int reserved;       /* 0 */
+	int unlimited_time;           /* 1: the built-in time-out of tool calls does not apply */
+	int reserved;                 /* 0 */
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

@@ -58,7 +58,7 @@ enum option_id {
 	OPTION_AUDIT_KIND,
 	OPTION_AUDIT_FORMAT,
 	OPTION_AUDIT_FOLLOW,
-	OPTION_TOOLS,        /* --tools, --http of mcp */
+	OPTION_TOOLS, /* --tools, --http of mcp */
 	OPTION_HTTP,
 	OPTION_SESSION_NAME, /* from here on: of sessions */
 	OPTION_SESSION_TIME,

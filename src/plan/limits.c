@@ -58,8 +58,9 @@ static void add_rlimit(struct plan *plan, int resource, int64_t value) {
 	plan->rlimits[plan->nrlimits++] = (struct rlimit_row){resource, (uint64_t)value};
 }
 
-static void set_guarantee(struct plan *plan, enum guarantee g, struct guarantee_report made) {
-	plan->guarantees[g] = made;
+static void set_guarantee(struct plan *plan, enum guarantee g,
+			  const struct guarantee_report *made) {
+	plan->guarantees[g] = *made;
 }
 
 static int check_values(const struct policy *p, struct err *e) {
@@ -116,7 +117,7 @@ static void plan_time(struct plan *plan) {
 		made.why = "only the time without output is limited: a command that keeps printing "
 			   "can run for ever";
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_TIME, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_TIME, &made);
 }
 
 static void plan_output(struct plan *plan) {
@@ -125,29 +126,29 @@ static void plan_output(struct plan *plan) {
 		made = (struct guarantee_report){.state = STATE_ABSENT,
 						 .why = NOT_SET("--max-output")};
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_OUTPUT, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_OUTPUT, &made);
 }
 
 /* The report of a limit that only the sampler can enforce. */
 static struct guarantee_report guarantee_sampled(const struct host *h, const char *how) {
-	return h->sampling_why != NULL
-		       ? (struct guarantee_report){.state = STATE_ABSENT, .why = h->sampling_why}
-		       : (struct guarantee_report){
-				 .state = STATE_WEAKER, .by = {"sampling"}, .why = how};
+	if (h->sampling_why != NULL) {
+		return (struct guarantee_report){.state = STATE_ABSENT, .why = h->sampling_why};
+	}
+	return (struct guarantee_report){.state = STATE_WEAKER, .by = {"sampling"}, .why = how};
 }
 
 static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) {
-	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"cgroup"}};
-	if (bytes == LIMIT_NONE) {
-		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--memory")};
-	} else if (!h->cgroup.memory) {
-		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
-		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
-	} else {
+	struct guarantee_report made = {.state = STATE_ABSENT, .why = NOT_SET("--memory")};
+
+	if (bytes != LIMIT_NONE && h->cgroup.memory) {
+		made = (struct guarantee_report){.state = STATE_ENFORCED, .by = {"cgroup"}};
 		plan->memory_bytes = bytes;
 		plan->use_cgroup = true;
+	} else if (bytes != LIMIT_NONE) {
+		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
+		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_MEMORY, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_MEMORY, &made);
 }
 
 /* Whole processors by CPU affinity (linux/processors.h), rounded up: a quota needs a cgroup, and
@@ -192,7 +193,7 @@ static void plan_cpu(struct plan *plan, int64_t millis, int64_t time_ms, const s
 	} else if (!wanted) {
 		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--cpus")};
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_CPU, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_CPU, &made);
 }
 
 /* The built-in limit is not sampled: that would make every run slower. */
@@ -226,7 +227,7 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 	if (count == LIMIT_NONE) {
 		made = (struct guarantee_report){.state = STATE_ABSENT,
 						 .why = NOT_SET("--processes")};
-		set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, made);
+		set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, &made);
 		return;
 	}
 	if (count < PROCESSES_MIN) {
@@ -245,7 +246,7 @@ static void plan_processes(struct plan *plan, const struct policy *p, const stru
 		plan->max_processes = count;
 		made.by[rlimit ? 1 : 0] = "cgroup";
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_PROCESSES, &made);
 }
 
 static void plan_disk(struct plan *plan, const struct policy *p) {
@@ -278,7 +279,7 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 	} else {
 		made = (struct guarantee_report){.state = STATE_ABSENT, .why = NOT_SET("--disk")};
 	}
-	set_guarantee(plan, GUARANTEE_LIMITS_DISK, made);
+	set_guarantee(plan, GUARANTEE_LIMITS_DISK, &made);
 }
 
 bool plan_wants_groups(const struct policy *p, const struct host *h) {
@@ -297,6 +298,12 @@ bool plan_wants_samples(const struct policy *p, const struct host *h) {
 	       (!h->cgroup.pids && is_set(p, KEY_LIMITS_PROCESSES));
 }
 
+/* A spinning thread would use up a limit of processor time. */
+static bool may_spin(const struct policy *p) {
+	return policy_num(p, KEY_LIMITS_SPIN) != 0 && !is_set(p, KEY_LIMITS_CPUS) &&
+	       !is_set(p, KEY_LIMITS_CPU_TIME);
+}
+
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
 	if (check_values(p, e) != 0) {
 		return -1;
@@ -309,10 +316,7 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan->use_cgroup = false;
 	plan->sampled = (struct sampled){0};
 	plan->processors = 0;
-	/* A spinning thread would use up a limit of processor time. */
-	plan->spin = policy_num(p, KEY_LIMITS_SPIN) != 0 &&
-		     limit_of(p, KEY_LIMITS_CPUS) == LIMIT_NONE &&
-		     limit_of(p, KEY_LIMITS_CPU_TIME) == LIMIT_NONE;
+	plan->spin = may_spin(p);
 
 	plan_rlimits(plan, p);
 	plan_time(plan);

@@ -31,7 +31,7 @@
 
 /* A keeper that nobody has used for so long ends: its sandboxes hold the file systems that they
  * show. */
-#define IDLE_MS (5 * 60 * 1000)
+#define IDLE_MS ((int64_t)5 * 60 * 1000)
 
 /* A new sandbox is built this long after one was taken: a processor is busy with the command. */
 #define BUILD_AFTER_MS 3
@@ -75,14 +75,18 @@ static _Noreturn void keeper_end(struct keeper *k) {
 
 /* ---- the beginning ---- */
 
-/* A field of /proc/self/stat, counted from 1; they follow the name, which is in brackets. */
-static uintptr_t stat_field(const char *text, int field) {
+/* An address in /proc/self/stat, its field counted from 1; they follow the name, which is in
+ * brackets. */
+static char *stat_field(const char *text, int field) {
 	const char *at = strrchr(text, ')');
+	void *address = NULL;
 
 	for (int n = 2; at != NULL && n < field; n++) {
 		at = strchr(at + 1, ' ');
 	}
-	return at == NULL ? 0 : (uintptr_t)strtoull(at + 1, NULL, 10);
+	uintptr_t number = at == NULL ? 0 : (uintptr_t)strtoull(at + 1, NULL, 10);
+	memcpy(&address, &number, sizeof address);
+	return address;
 }
 
 /* The arguments and the environment of the run, as ps(1) shows them, may have secrets. */
@@ -92,16 +96,16 @@ static void wipe_arguments(void) {
 	char text[2048] = "";
 	auto_fd fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	const uintptr_t at[] = {stat_field(text, ARG_START), stat_field(text, ENV_START)};
-	const uintptr_t end[] = {stat_field(text, ARG_END), stat_field(text, ENV_END)};
+	char *const at[] = {stat_field(text, ARG_START), stat_field(text, ENV_START)};
+	char *const end[] = {stat_field(text, ARG_END), stat_field(text, ENV_END)};
 
 	for (size_t i = 0; n > 0 && i < ARRAY_LEN(at); i++) {
-		if (at[i] != 0 && end[i] > at[i]) {
-			explicit_bzero((void *)at[i], end[i] - at[i]);
+		if (at[i] != NULL && end[i] > at[i]) {
+			explicit_bzero(at[i], (size_t)(end[i] - at[i]));
 		}
 	}
-	if (n > 0 && at[0] != 0 && end[0] > at[0] + sizeof name) {
-		memcpy((void *)at[0], name, sizeof name);
+	if (n > 0 && at[0] != NULL && end[0] > at[0] + sizeof name) {
+		memcpy(at[0], name, sizeof name);
 	}
 }
 
@@ -122,7 +126,7 @@ static bool leave_caller(const struct keeper_wish *w) {
 	}
 	(void)syscall(SYS_close_range, DAEMON_FD + 1U, ~0U, 0); /* fails only for wrong numbers */
 	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* fails only for a wrong `how` */
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL); /* fails only for a wrong `how` */
 	wipe_arguments();
 	for (char **at = w->plan->env; at != NULL && *at != NULL; at++) {
 		explicit_bzero(*at, strlen(*at));

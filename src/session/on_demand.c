@@ -44,13 +44,14 @@ static int fail(struct corral_error *err, const char *message, const char *remed
 /* The values of the policy files; the workspace does not matter. */
 static json_t *read_values(struct corral_error *err) {
 	struct corral_policy *policy = corral_policy_new();
-	auto_free char *text = NULL;
+	char *text = NULL;
 	json_t *shown = NULL;
 
 	(void)fail(err, "out of memory", "");
 	if (policy != NULL && corral_policy_set(policy, "any_workspace", "true", err) == 0 &&
 	    corral_policy_show(policy, CORRAL_JSON, &text, err) == 0) {
 		shown = json_loads(text, 0, NULL);
+		free(text);
 	}
 	corral_policy_free(policy);
 	return shown;
@@ -101,7 +102,7 @@ static _Noreturn void become_daemon(const struct on_demand *d) {
 	sigset_t none;
 
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* fails only for a bad pointer */
+	(void)pthread_sigmask(SIG_SETMASK, &none, NULL); /* fails only for a bad pointer */
 	if (null < 0 || setsid() < 0 || chdir("/") != 0) {
 		_exit(1);
 	}

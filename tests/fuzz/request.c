@@ -2,7 +2,8 @@
 /* A line of a client of a session, with and without its token, as the daemon serves it.
  *
  * Each request gets one line, each notification none; no line ends the daemon, changes the state of
- * the session, or adds a session; a line of MCP is served with the same rules.  A client without a token gets nothing but `ping` and a refusal.
+ * the session, or adds a session; a line of MCP is served with the same rules.  A client without a
+ * token gets nothing but `ping` and a refusal.
  */
 #include "fuzz.h"
 
@@ -71,8 +72,7 @@ static size_t read_answers(int fd, bool no_token) {
 		HOLDS(end != NULL);
 		json_t *answer = message_parse(at, (size_t)(end - at), &fault);
 		HOLDS(answer != NULL && message_read(answer, &m, &fault) == 0);
-		HOLDS(m.kind == MESSAGE_RESPONSE ||
-		      (m.kind == MESSAGE_NOTIFICATION && !no_token));
+		HOLDS(m.kind == MESSAGE_RESPONSE || (m.kind == MESSAGE_NOTIFICATION && !no_token));
 		const json_t *result = json_object_get(answer, "result");
 		HOLDS(!no_token || result == NULL || json_object_get(result, "version") != NULL);
 		json_decref(answer);

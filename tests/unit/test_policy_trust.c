@@ -82,6 +82,12 @@ static const struct narrow_row narrow_rows[] = {
 	{"", "audit.enabled = true", "audit.enabled = false", "audit.enabled"},
 	{"", "ask.timeout = 30", "ask.timeout = 90", "ask.timeout"},
 	{"", "audit.required = true", NULL, "audit.required"},
+	{"", "lock = \"workspace\"", NULL, "lock"},
+	{"lock = \"workspace\"", NULL, "lock = \"none\"", "lock"},
+	{"", "lock_wait = 5", NULL, "lock_wait"},
+	{"", NULL, "daemon.start = \"on-demand\"", "daemon.start"},
+	{"", NULL, "daemon.idle = 30", "daemon.idle"},
+	{"daemon.pool = 2", "daemon.pool = 1", "daemon.pool = 3", "daemon.pool"},
 	{"audit.required = true", NULL, "audit.required = false", "audit.required"},
 };
 

@@ -195,6 +195,8 @@ export interface Result<Output extends string | Uint8Array | null = string | Uin
   level: Level | null;
   engine: string | null;
   policy_sha256: string | null;
+  /** The sandbox waited in the daemon's pool. */
+  warm: boolean;
   guarantees: Guarantee[];
   notes: string[];
   hint: { rule: string; path: string | null; text: string } | null;

@@ -137,6 +137,7 @@ class Result(TypedDict, Generic[Output]):
     level: Optional[Level]
     engine: Optional[str]
     policy_sha256: Optional[str]
+    warm: bool
     guarantees: list[Guarantee]
     notes: list[str]
     hint: Optional[Hint]
