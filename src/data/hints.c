@@ -15,7 +15,7 @@
 #define LOOPBACK HINT_LOOPBACK, "net.mode", "127.0.0.1 is the sandbox's own loopback; reach a port of the host: --host-port PORT; a unix socket: --socket PATH; the host's network: --net full"
 #define RIGHTS HINT_ALWAYS, "privileges", "no root in the sandbox: set-user-id has no effect and processes have no capabilities; do this step outside"
 #define SERVICES HINT_ALWAYS, "ipc", "the sandbox cannot reach services of the host (systemd, D-Bus, Docker); do this step outside, or pass the service's unix socket: --socket PATH"
-#define NESTED HINT_ALWAYS, "namespaces", "the sandbox does not allow new namespaces; turn off the program's own sandbox, or allow it with --allow-nested"
+#define NESTED HINT_ALWAYS, "namespaces", "the sandbox does not allow new namespaces; turn off the program's own sandbox"
 #define CALLS HINT_CALLS, "seccomp.extra_deny", "the policy refuses system calls by name, or the step needs root, which the sandbox does not have"
 #define COUNTERS HINT_ALWAYS, "system calls", "the sandbox refuses performance counters and kernel tracing; measure outside"
 #define FOREIGN HINT_ALWAYS, "system calls", "the sandbox kills 32-bit programs (system calls of another architecture); use a 64-bit build"
