@@ -36,7 +36,7 @@ def register(suite):
         at_full(box)
         done = inside(box, "true", options=())
         check(done.status != 0, f"{done}")
-        done.said("namespaces", "--allow-nested")
+        done.said("namespaces", "the sandbox does not allow new namespaces")
 
     @test("bubblewrap's read-only tree stays read-only, though the broker makes the calls")
     def _(box):
