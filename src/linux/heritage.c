@@ -110,7 +110,8 @@ static int read_places(struct buf *out) {
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		struct stat st = {.st_ino = 0};
-		if (stat(paths[i], &st) != 0 && i < optional) {
+		bool failed = stat(paths[i], &st) != 0;
+		if (failed && i < optional) {
 			return -1;
 		}
 		buf_add(out, &st.st_dev, sizeof st.st_dev);

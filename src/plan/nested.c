@@ -37,9 +37,9 @@ unsigned nested_traits(const struct plan *plan) {
 
 int nested_check(struct builder *b, struct err *e) {
 	const struct value *deny = &b->p->values[KEY_COMMANDS_DEFAULT];
-	char origin[128];
 
 	if (b->plan->inner && deny->set && deny->num == COMMANDS_DENY) {
+		char origin[128];
 		(void)err_set(e, ERR_USAGE, WHERE,
 			      "commands.default deny (%s) contradicts --allow-nested: a nested "
 			      "sandbox can mount a file system of its own and execute any file on "

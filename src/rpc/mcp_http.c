@@ -373,7 +373,7 @@ static void take(struct http_mcp *h, struct http_exchange *x, json_t *value, str
 			http_exchange_events(x);
 		}
 	}
-	if (fresh && one->client.agreed == NULL) {
+	if (fresh && one != NULL && one->client.agreed == NULL) {
 		session_delete(h, one);
 	}
 }

@@ -97,7 +97,7 @@ static void wipe_arguments(void) {
 	auto_fd fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	char *const at[] = {stat_field(text, ARG_START), stat_field(text, ENV_START)};
-	char *const end[] = {stat_field(text, ARG_END), stat_field(text, ENV_END)};
+	const char *const end[] = {stat_field(text, ARG_END), stat_field(text, ENV_END)};
 
 	for (size_t i = 0; n > 0 && i < ARRAY_LEN(at); i++) {
 		if (at[i] != NULL && end[i] > at[i]) {

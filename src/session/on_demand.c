@@ -63,13 +63,13 @@ static const json_t *value_of(const json_t *shown, const char *key) {
 
 static int read_settings(struct on_demand *d, struct corral_error *err) {
 	json_t *shown = read_values(err);
-	const char *start = json_string_value(value_of(shown, "daemon.start"));
+	const char *wanted = json_string_value(value_of(shown, "daemon.start"));
 	const char *idle = json_string_value(value_of(shown, "daemon.idle"));
 
 	if (shown == NULL) {
 		return -1;
 	}
-	bool allowed = start != NULL && idle != NULL && streq(start, "on-demand");
+	bool allowed = wanted != NULL && idle != NULL && streq(wanted, "on-demand");
 	(void)snprintf(d->idle, sizeof d->idle, "%s", idle == NULL ? "" : idle);
 	json_decref(shown);
 	if (allowed) {
@@ -133,13 +133,13 @@ int on_demand_begin(struct on_demand *d, const struct places *p, struct corral_e
 
 int on_demand_wait(struct on_demand *d, struct corral_error *err) {
 	const struct timespec step = {.tv_nsec = STEP_NS};
-	char why[PATH_MAX + 64];
 	int status = 0;
 
 	(void)nanosleep(&step, NULL);
 	bool ended = waitpid(d->pid, &status, WNOHANG) == d->pid;
 	bool refused = ended && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED;
 	if ((ended && !refused) || clock_ms() >= d->deadline) {
+		char why[PATH_MAX + 64];
 		(void)snprintf(why, sizeof why, "the daemon did not start: see %s/daemon.log",
 			       d->places->state);
 		return fail(err, why, "run it in the foreground: corral daemon");

@@ -69,9 +69,8 @@ int pool_hold(struct request *r, json_t **ret, struct fault *f) {
 }
 
 void pool_released(const struct conn *c) {
-	char path[PATH_MAX + 64];
-
 	if (c->pool[0] != '\0') {
+		char path[PATH_MAX + 64];
 		(void)snprintf(path, sizeof path, "%s/%s.sock", c->daemon->places.pools, c->pool);
 		(void)unlink(path); /* the keeper may have done it */
 	}

@@ -160,7 +160,7 @@ static void print_output(struct screen *s) {
 
 static void stop_here(struct screen *s) {
 	tty_restore(&s->tty);
-	(void)raise(SIGSTOP); /* returns after SIGCONT */
+	(void)kill(getpid(), SIGSTOP); /* returns after SIGCONT */
 	tty_raw(&s->tty);
 	send_size(s);
 }
@@ -282,11 +282,12 @@ static int with_terminal(const struct invocation *inv, struct client *c, struct 
 	}
 	auto_fd theirs = pair[1];
 	s.line = pair[0];
-	call->fds = &theirs;
-	call->nfds = 1;
+	struct client_call with = *call;
+	with.fds = &theirs;
+	with.nfds = 1;
 	tty_init(&s.tty, STDIN_FILENO);
 	signal_mask(SIG_BLOCK, NULL, &s.old);
-	int rc = use_terminal(&s, c, call, &theirs, &answer, err);
+	int rc = use_terminal(&s, c, &with, &theirs, &answer, err);
 	tty_restore(&s.tty);
 	dismiss_watcher(&s);
 	drop_fd(&s.line);

@@ -181,15 +181,18 @@ static int64_t clock_ns(void) {
 static bool has_processors(void) {
 	unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {0};
 	long len = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-	unsigned count = 0;
+	size_t words = 0;
 
 	if (len < 0) {
 		return errno == EINVAL; /* more than 1024 processors */
 	}
 	for (size_t i = 0; i < ARRAY_LEN(mask); i++) {
-		count += (unsigned)__builtin_popcountl(mask[i]);
+		if ((mask[i] & (mask[i] - 1)) != 0) {
+			return true; /* two bits of one word */
+		}
+		words += mask[i] != 0;
 	}
-	return count > 1;
+	return words > 1;
 }
 
 static void begin_spinning(struct spinner *s) {
