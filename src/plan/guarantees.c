@@ -95,6 +95,13 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 	if (plan->exceptions == 0) {
 		return made;
 	}
+	if (plan->inner) {
+		made.state = STATE_WEAKER;
+		made.why =
+			"processes in namespaces of their own can reach a file by a path that no "
+			"rule is about: a nested sandbox is allowed";
+		return made;
+	}
 	if (plan->judges) {
 		made.by[1] = "broker";
 		bool alone = plan_lacks_namespaces(plan) || plan->rules.hides;

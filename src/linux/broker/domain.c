@@ -144,21 +144,20 @@ struct errand {
 
 static int run_errand(void *arg) {
 	struct errand *e = arg;
+	long r = e->userns < 0 ? 0 : raw_call(SYS_setns, e->userns, CLONE_NEWUSER);
 
-	e->result = e->userns < 0 ? 0 : raw_call(SYS_setns, e->userns, CLONE_NEWUSER);
-	if (e->result == 0) {
-		e->result = enter_layers(e->domain);
+	if (r == 0) {
+		r = enter_layers(e->domain);
 	}
-	if (e->result == 0) {
-		e->result = raw_call6(e->nr, e->args);
-	}
+	e->result = r == 0 ? raw_call6(e->nr, e->args) : r;
 	(void)raw_call(SYS_exit, 0);
 	return 0;
 }
 
 long domain_call(long nr, const long a[6]) {
 	static char stack[CHILD_STACK] __attribute__((aligned(16)));
-	struct errand e = {.nr = nr, .userns = userns, .domain = current};
+	/* The command can kill the child: then the call has failed. */
+	struct errand e = {.nr = nr, .result = -EINTR, .userns = userns, .domain = current};
 
 	if (current == NULL && userns < 0) {
 		return syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
