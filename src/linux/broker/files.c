@@ -350,7 +350,7 @@ static long serve_opening(struct call *c, int dirfd, uint64_t address, struct op
 	if ((o.mode & SET_IDS) != 0) {
 		return -EPERM;
 	}
-	bool quick = c->b->quick && !view_is_foreign(c->b) && !domain_is_set();
+	bool quick = c->b->quick && !c->b->nests && !domain_is_set();
 	long got = quick ? resolve_fast_open(c, dirfd, path, &o) : QUICK_NOT;
 	if (got != QUICK_NOT) {
 		return got;

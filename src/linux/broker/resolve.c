@@ -254,7 +254,7 @@ static int walk_to(const struct call *c, int base, const char *path, enum walk_e
 
 /* A path means the same to the guard as to the caller. */
 static bool is_quick(const struct call *c) {
-	return c->b->quick && !view_is_foreign(c->b);
+	return c->b->quick && !c->b->nests;
 }
 
 /* ---- /tmp and /dev/shm, where they are the host's ---- */
@@ -324,7 +324,7 @@ static int find_file(const struct call *c, int dirfd, const char *path, bool fol
 
 /* A place in the caller's own view: its path in the guard's. */
 static int settle(const struct call *c, int found, struct resolved *p) {
-	return found == 0 && view_is_foreign(c->b) ? view_settle(c, p) : found;
+	return found == 0 && c->b->nests ? view_settle(c, p) : found;
 }
 
 int resolve_file(const struct call *c, int dirfd, const char *path, bool follow,
@@ -390,8 +390,7 @@ int resolve_names(const struct call *c, const struct two_paths *at, struct resol
 	}
 	split_path(redirect_tmp(c, at->from, source), &from_halves);
 	split_path(redirect_tmp(c, at->to, target), &to_halves);
-	if (!share_directory(at, &from_halves, &to_halves) || from->by_proc ||
-	    view_is_foreign(c->b)) {
+	if (!share_directory(at, &from_halves, &to_halves) || from->by_proc || c->b->nests) {
 		return resolve_name(c, at->to_dir, at->to, to);
 	}
 	to->fd = from->fd;
@@ -409,7 +408,7 @@ int resolve_absent(const struct call *c, int dirfd, const char *path, struct res
 	path = redirect_tmp(c, path, space);
 	place_reset(ret);
 	split_path(path, &h);
-	if (!is_plain_name(&h) || view_is_foreign(c->b)) {
+	if (!is_plain_name(&h) || c->b->nests) {
 		return -EAGAIN; /* K9: resolve_name() settles a place in another view */
 	}
 	auto_fd own = -1;

@@ -23,8 +23,9 @@
  * caller's own read-only mounts hold, too.
  *
  * A process leaves the run's user namespace for ever: setns(2) to it needs a capability in it.  And
- * in it no process has one, so all of them have the guard's root and mounts.  So the user namespace
- * tells whether a caller's view is the guard's.
+ * in it no process has one, so all of them have the guard's root and mounts.  But they can be given
+ * a descriptor or a working directory of another mount namespace, or use /proc/PID/root: so each
+ * place is settled, whoever names it.
  *
  * Should:   never settle a place whose path in the guard's view is in doubt.
  * Must not: follow a magic link of another process (procfs) for such a caller.
@@ -379,7 +380,9 @@ int view_settle(const struct call *c, struct resolved *p) {
 		return -EACCES;
 	}
 	if (resolved_in_proc(p->fd)) {
-		return settle_proc(c, p, &st);
+		return view_is_foreign(c->b)           ? settle_proc(c, p, &st)
+		       : is_on_proc_mount(c->b, p->fd) ? 0
+						       : -EACCES;
 	}
 	p->mounted = p->has_name && is_mount_point(p);
 	if (find_here(c->b, p, &st)) {

@@ -17,7 +17,7 @@ static inline bool view_is_foreign(const struct broker *b) {
 /* The directory is the caller's root. */
 bool view_is_root(const struct broker *b, int fd);
 
-/* Settles what a resolved place of such a caller is in the guard's own view: 0, or -EACCES. */
+/* Settles what a resolved place is in the guard's own view: 0, or -EACCES. */
 int view_settle(const struct call *c, struct resolved *p);
 
 /* A procfs of a pid namespace that the guard is not in: no entry of it is the guard's. */
