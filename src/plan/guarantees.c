@@ -97,9 +97,8 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 	}
 	if (plan->inner) {
 		made.state = STATE_WEAKER;
-		made.why =
-			"processes in namespaces of their own can reach a file by a path that no "
-			"rule is about: a nested sandbox is allowed";
+		made.why = "a nested sandbox is allowed: mounting an overlay removes files in its "
+			   "work directory, whatever their names";
 		return made;
 	}
 	if (plan->judges) {
