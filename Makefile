@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check lint quick proof build musl install bench sanitize attribution mutation fuzz kernels matrix systemd clean \
+.PHONY: run check lint quick proof build musl windows install bench sanitize attribution mutation fuzz kernels matrix systemd clean \
 	packages-build packages-check packages-proof packages-bench packages-kernels packages-matrix
 
 run: build
@@ -23,6 +23,7 @@ quick: packages-check build
 check: packages-check build sanitize
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl
+	@! command -v $(MINGW) >/dev/null || $(MAKE) --no-print-directory windows WERROR=true
 	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
 
 # Every lint, also those that take minutes, which check leaves out.  CI runs both.
@@ -35,6 +36,7 @@ lint: packages-check build
 proof: packages-proof build sanitize
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
 	@$(MAKE) --no-print-directory musl
+	@$(MAKE) --no-print-directory windows WERROR=true
 	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan
 
 build: packages-build
@@ -49,6 +51,13 @@ musl:
 		-Donly_binary=true -Dtests=false -Dwerror=$(WERROR) >/dev/null
 	@ninja -C $(BUILD)/musl --quiet corral
 	@cmp -s $(BUILD)/musl/corral $(BUILD)/corral || cp $(BUILD)/musl/corral $(BUILD)/corral
+
+# build/windows/corral.exe, by a cross compiler (docs/windows.md).
+MINGW := x86_64-w64-mingw32-gcc
+windows:
+	@test -f $(BUILD)/windows/build.ninja || meson setup $(BUILD)/windows --cross-file packaging/mingw.ini \
+		-Dwerror=$(WERROR) >/dev/null
+	@ninja -C $(BUILD)/windows --quiet
 
 sanitize:
 	@test -f $(BUILD)-asan/build.ninja || CC=$(CC) meson setup $(BUILD)-asan -Db_sanitize=address,undefined \

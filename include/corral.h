@@ -123,7 +123,7 @@ void corral_policy_for_person(struct corral_policy *policy);
 
 /* Text for people; one JSON object for programs; one paragraph for a language model, of
  * corral_explain(), corral_explain_host() and corral_why(): elsewhere it is CORRAL_TEXT. */
-enum corral_format { CORRAL_TEXT, CORRAL_JSON, CORRAL_PROMPT };
+enum corral_format { CORRAL_TEXT, CORRAL_JSON, CORRAL_PROMPT, CORRAL_SEATBELT };
 
 /* Reads the passphrase of a vault: stores it in out without a NUL and returns its length, or -1
  * when there is none.  fresh is 1 for the new one of corral_secret_rekey() or of a new vault. */
@@ -221,6 +221,7 @@ enum corral_ask {
 	CORRAL_ASK_NO,       /* they fail */
 	CORRAL_ASK_TERMINAL, /* the user, on the controlling terminal; needs forward or terminal */
 	CORRAL_ASK_FD,       /* a program, by lines of JSON on ask_fd */
+	CORRAL_ASK_DAEMON,   /* the user's daemon: `corral daemon answer`, or a front end of it */
 };
 
 /* One step of a run and its time. */
@@ -392,7 +393,13 @@ struct corral_exec_options {
 	unsigned short rows, columns; /* 0: 24 and 80 */
 	const struct termios *modes;  /* of <termios.h>; NULL: those of a new pty */
 	int unlimited_time;           /* 1: the built-in time-out of tool calls does not apply */
-	int reserved;                 /* 0 */
+	int output_all;               /* 1: `output` also gets bytes for a descriptor */
+	/* Of corral_session_run: called with the gate's new decisions while the command runs, and
+	 * once more at its end; NULL: not wanted.  JSON: `network` and `network_more`, as in the
+	 * result; after 64 in a second the rest are only counted.  Several commands that run at
+	 * once are all told. */
+	void (*decided)(void *arg, const char *json);
+	void *decided_arg;
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */
@@ -967,6 +974,11 @@ struct corral_audit_options {
 	int colour;       /* 1: of text */
 	int follow;       /* 1: waits for new records, until the reader closes fd */
 	enum corral_audit_form form;
+	const char *search; /* a part of the record as it is in the log, without regard to case */
+	const char *before; /* corral_audit_page(): the "next" of the page before */
+	int budget_ms; /* corral_audit_page(), _stats(): the newest records first, and no longer
+			* than this; the answer says whether it is complete.  0: no bound */
+	int reserved;  /* 0 */
 };
 
 #define CORRAL_AUDIT_OPTIONS_INIT                                                                  \
@@ -975,6 +987,13 @@ struct corral_audit_options {
 /* Prints records of the user's log, the oldest first; *count (may be NULL) is their number. */
 int corral_audit_print(const struct corral_audit_options *options, uint64_t *count,
 		       struct corral_error *err);
+
+/* At most `last` records (0: 100), the newest first, as {"records": [...], "next": cursor or null,
+ * "complete": true}.  "complete" is false when budget_ms was over first: "next" then goes on with
+ * the older records.  The log is read backwards, so a page costs the same at any size of it.  With
+ * `since` the reading ends at the first older record. */
+int corral_audit_page(const struct corral_audit_options *options, char **text,
+		      struct corral_error *err);
 
 /* Runs over time, denials by rule, hosts, the slowest runs.  options may be NULL. */
 int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,

@@ -7,8 +7,8 @@
 # Prints nothing and changes nothing when everything is there.
 set -eu
 
-# musl-tools: the binary that starts fastest.
-build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev libsqlite3-dev musl-tools'
+# musl-tools: the binary that starts fastest.  zlib1g-dev: Debian 13's static libsqlite3 needs it.
+build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev libsqlite3-dev zlib1g-dev musl-tools'
 
 # The second compiler, and the one for the other architecture, each for a build alone.
 clang="$build clang"
@@ -16,13 +16,13 @@ arm64="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
-# The aarch64 compiler: the other architecture.  mandoc: the manual is checked.
+# The compilers for aarch64 and riscv64: the other architectures.  mandoc: the manual is checked.
 # python3-yaml: the workflows are checked.  strace, valgrind: the cost of a run is counted.
 # openssl, dropbear-bin, iproute2: the network lab's certificates, its SSH server, its cable.
 # python3-grpcio: both ends of gRPC there.  e2fsprogs: lsattr, which a verdict asks.
 # The rest is the real work that runs inside the sandbox.
 check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
-	gcc-aarch64-linux-gnu libc6-dev-arm64-cross mandoc python3 python3-yaml
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross mandoc python3 python3-yaml
 	git gdb strace valgrind python3-venv python3-pytest nodejs npm postgresql curl jq iproute2 procps cmake sqlite3 xz-utils zip unzip
 	openssh-client openssl dropbear-bin python3-grpcio gnupg tmux patch psmisc rsync
 	util-linux libcap2-bin netcat-openbsd e2fsprogs"
@@ -30,10 +30,14 @@ check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 # Every toolchain, service and tool that a row of the compatibility corpus needs;
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
 # podman, crun, uidmap: a rootless container, one of the hosts of tests/hosts.
+# docker.io, runc, catatonit: the other engine, and what both need for tests/docker.
 # spin: the model of who ends whom, src/linux/lifetime.pml.
+# lld, llvm: ld64.lld and llvm-nm, for corral for macOS (tests/seatbelt).
+# gcc-mingw-w64-x86-64, wine, wine64: corral.exe, and what of it runs here (tests/windows).
+# chromium: the page of `corral ui` in a browser.
 # aria2, mariadb-client-core, wget2, python3-aiohttp, -httpx, -websockets: clients in the network lab.
-proof="$check libclang-rt-14-dev podman crun uidmap
-	ack acl ant aria2 attr autoconf automake bc bear bison black busybox-static bzip2 ccache chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
+proof="$check libclang-rt-14-dev podman crun uidmap catatonit docker.io runc gcc-mingw-w64-x86-64 wine wine64
+	ack acl ant aria2 attr autoconf automake bc bear bison black busybox-static bzip2 ccache chromium chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
 	dos2unix ed entr expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
 	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake
 	iputils-ping ksh less libtool libxml2-utils linux-perf lld lsof ltrace lua5.4 lzip m4 mariadb-client-core maven memcached mercurial
@@ -46,9 +50,10 @@ proof="$check libclang-rt-14-dev podman crun uidmap
 # git, nodejs, npm: the work of the steady state.  Other sandboxes (firejail, crun, runc, podman, ...) take part if they are installed.
 bench="$build bubblewrap passt slirp4netns python3 iproute2 openssl util-linux git nodejs npm"
 
-# The aarch64 compiler: one of the machines.  e2fsprogs, kmod: their disks and modules.
+# The compilers for aarch64 and riscv64: two of the machines.  e2fsprogs, kmod: their disks and modules.
 # The emulator and the kernels themselves are fetched and not installed.
-kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross e2fsprogs kmod xz-utils"
+kernels="$build python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
+	e2fsprogs kmod xz-utils"
 
 # debootstrap: new roots in which the test command runs.
 matrix="$check debootstrap"

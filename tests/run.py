@@ -86,15 +86,20 @@ def check_suites(build, corral, probe):
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1",
                                "--calls"]
     yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral, "--quick"]
+    yield "ui", [PYTHON, f"{HERE}/ui/run.py", "--corral", corral, "--quick"]
     for level in ("full", "standard"):
         yield f"session (kill, {level})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
                                            "--rounds", "20", "--seed", "1"]
     yield "sdk", [PYTHON, f"{HERE}/sdk/run.py", "--corral", corral]
+    yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents", "--quick"]
     yield "clients", [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--quick"]
     yield "gate", [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--quick"]
     yield "changes", [PYTHON, f"{HERE}/net/changes.py", "--corral", corral, "--quick"]
     yield "storm", [PYTHON, f"{HERE}/net/storm.py", "--corral", corral, "--quick"]
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--seed", "1"]
+    yield "windows", [PYTHON, f"{HERE}/windows/rows.py", "--build", f"{build}/windows", "--corral", corral, "--quick"]
+    yield "seatbelt", [PYTHON, f"{HERE}/seatbelt/oracle.py", "--build", build]
+    yield "macos", [PYTHON, f"{HERE}/seatbelt/compile.py"]
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--quick"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
@@ -152,6 +157,9 @@ def proof_suites(build, corral, probe):
                                               "--level", level]
         yield f"lifetime ({level}, slow files)", [PYTHON, f"{HERE}/lifetime/slow.py", "--corral", corral, "--level", level]
     yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral]
+    yield "ui", [PYTHON, f"{HERE}/ui/run.py", "--corral", corral]
+    yield "ui (scale)", [PYTHON, f"{HERE}/ui/scale.py", "--corral", corral]
+    yield "ui (browser)", [PYTHON, f"{HERE}/ui/real.py", "--corral", corral, "--place", f"{build}/ui"]
     yield "session (soak)", [PYTHON, f"{HERE}/session/soak.py", "--corral", corral]
     yield "session (idle)", [PYTHON, f"{HERE}/session/soak.py", "--corral", corral, "--idle", "500"]
     for level, who in ((level, who) for level in ("full", "standard") for who in ("user", "root")):
@@ -160,6 +168,8 @@ def proof_suites(build, corral, probe):
     yield "parity", [PYTHON, f"{HERE}/props/parity.py", "--corral", corral, "--build", build, "--worlds", "6000"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "2000",
                     "--patterns", "200000", "--layers", "2000"]
+    yield "seatbelt", [PYTHON, f"{HERE}/seatbelt/oracle.py", "--build", build, "--policies", "10000", "--patterns", "50000"]
+    yield "macos", [PYTHON, f"{HERE}/seatbelt/compile.py"]
     yield "learn", [PYTHON, f"{HERE}/learn/projects.py", "--corral", corral, "--place", f"{build}/projects"]
     yield "leak quality", [PYTHON, f"{HERE}/leak/quality.py", "--build", build, "--corral", corral]
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "1000", "--calls"]
@@ -168,6 +178,8 @@ def proof_suites(build, corral, probe):
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
     yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents"]
     yield "sdk", [PYTHON, f"{HERE}/sdk/run.py", "--corral", corral, "--place", f"{build}/sdk"]
+    yield "docker", [PYTHON, f"{HERE}/docker/run.py", "--corral", corral]
+    yield "windows", [PYTHON, f"{HERE}/windows/rows.py", "--build", f"{build}/windows", "--corral", corral]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

@@ -140,7 +140,9 @@ void audit_text_line(const struct audit_line *l, const struct audit_fields *f, b
 		return;
 	}
 	struct pen pen = {out->data + out->len};
-	pen.at = bytes_copy(pen.at, paint, strlen(paint));
+	for (const char *p = paint; *p != '\0'; p++) {
+		*pen.at++ = *p;
+	}
 	size_t from = (size_t)(pen.at - out->data);
 	put_padded(&pen, audit_unquote(f->at[AUDIT_TIME]), 24);
 	PUT(&pen, "  ");

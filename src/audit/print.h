@@ -24,6 +24,8 @@ struct audit_print {
 	size_t last; /* only the last records of those that pass; 0: all */
 	bool follow; /* goes on until the reader closes fd */
 	const char *host_name;
+	int64_t until; /* of audit_stats(), CLOCK_MONOTONIC in milliseconds: reads the newest
+			* records first, until then; 0: all, forwards */
 };
 
 /* 0, also when the reader closed its end.  *ret_count is the number of records. */

@@ -18,11 +18,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* ---- filters ---- */
 
-enum { BY_ID, BY_SESSION, BY_AGENT, BY_VERDICT, BY_PATH, BY_HOST, BY_KIND };
+enum { BY_ID, BY_SESSION, BY_AGENT, BY_VERDICT, BY_PATH, BY_HOST, BY_KIND, BY_SEARCH };
 
 /* The text as it is in a line, without quotes. */
 static void escape(const char *text, struct buf *ret) {
@@ -45,7 +46,7 @@ int audit_filter_init(struct audit_filter *f, const struct audit_query *q, struc
 	const char *const texts[ARRAY_LEN(f->texts)] = {
 		[BY_ID] = q->id,           [BY_SESSION] = q->session, [BY_AGENT] = q->agent,
 		[BY_VERDICT] = q->verdict, [BY_PATH] = q->path,       [BY_HOST] = q->host,
-		[BY_KIND] = q->kind,
+		[BY_KIND] = q->kind,       [BY_SEARCH] = q->search,
 	};
 	bool failed = false;
 
@@ -137,6 +138,39 @@ bool audit_filter_passes(const struct audit_filter *f, const struct audit_fields
 	       is_path(&f->texts[BY_PATH], fields);
 }
 
+bool audit_filter_ends(const struct audit_filter *f, const struct audit_fields *fields) {
+	struct audit_field time = audit_unquote(fields->at[AUDIT_TIME]);
+
+	return f->since[0] != '\0' && time.len == RFC3339_LENGTH &&
+	       memcmp(time.text, f->since, time.len) < 0;
+}
+
+/* The line without the hashes at its end, in which every short word of hexadecimal digits occurs.
+ */
+static size_t searched_length(const struct audit_line *l) {
+	static const char policy[] = ",\"policy\":";
+	size_t tail = l->len < 200 ? 0 : l->len - 200;
+	const char *cut = memmem(l->text + tail, l->len - tail, policy, sizeof policy - 1);
+
+	return cut == NULL ? l->len : (size_t)(cut - l->text);
+}
+
+static bool has_text(const struct buf *want, const struct audit_line *l) {
+	size_t len = want->len == 0 ? 0 : searched_length(l);
+
+	if (want->len == 0) {
+		return true;
+	}
+	const char first = (char)(want->data[0] | 0x20);
+	for (size_t i = 0; i + want->len <= len; i++) {
+		if ((l->text[i] | 0x20) == first &&
+		    strncasecmp(l->text + i, want->data, want->len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool audit_filter_line(const struct audit_filter *f, const struct audit_line *l,
 		       enum audit_member last, struct audit_fields *ret) {
 	if (f->since[0] != '\0' || f->until[0] != '\0') {
@@ -147,7 +181,8 @@ bool audit_filter_line(const struct audit_filter *f, const struct audit_line *l,
 	} else {
 		*ret = (struct audit_fields){0};
 	}
-	return audit_fields_more(l, f->needs, ret) == 0 && audit_filter_passes(f, ret) &&
+	return has_text(&f->texts[BY_SEARCH], l) && audit_fields_more(l, f->needs, ret) == 0 &&
+	       audit_filter_passes(f, ret) &&
 	       (last <= f->needs || audit_fields_more(l, last, ret) == 0);
 }
 

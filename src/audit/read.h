@@ -83,14 +83,15 @@ struct audit_query {
 	int64_t since_ms, until_ms; /* since 1970; 0: no bound */
 	const char *id;             /* an id, or its last characters */
 	const char *session, *agent, *verdict;
-	const char *path; /* it or beneath it: of a refusal, or a run's directory or workspace */
-	const char *host; /* a name and its subdomains, or an address */
-	const char *kind; /* "run", "deny.net", or "deny" for all of them */
+	const char *path;   /* it or beneath it: of a refusal, or a run's directory or workspace */
+	const char *host;   /* a name and its subdomains, or an address */
+	const char *kind;   /* "run", "deny.net", or "deny" for all of them */
+	const char *search; /* a part of the line, without its hashes and without regard to case */
 };
 
 struct audit_filter {
 	char since[25], until[25]; /* "": no bound */
-	struct buf texts[7];       /* escaped as in a line */
+	struct buf texts[8];       /* escaped as in a line */
 	enum audit_member needs;   /* the last member that is compared */
 };
 
@@ -113,5 +114,27 @@ struct audit_cursor {
 typedef int audit_line_fn(void *arg, const struct audit_line *l, const struct audit_cursor *where);
 int audit_each_line(const char *dir, struct audit_cursor *from, audit_line_fn *line, void *arg,
 		    struct err *e);
+
+/* The same from the end to the beginning: the lines that end at *from or before it.  file 0: from
+ * the end of the log.  `where` is the place of the line, and *from moves there. */
+int audit_each_line_back(const char *dir, struct audit_cursor *from, audit_line_fn *line, void *arg,
+			 struct err *e);
+
+/* ---- page.c ---- */
+
+struct audit_page {
+	const char *dir;
+	struct audit_cursor before; /* file 0: the end of the log */
+	uint64_t limit;
+	int64_t until; /* CLOCK_MONOTONIC in milliseconds; 0: no bound */
+};
+int audit_page(const struct audit_page *p, const struct audit_query *q, struct buf *out,
+	       struct err *e);
+
+/* "FILE.OFFSET". */
+bool audit_cursor_read(const char *text, struct audit_cursor *ret);
+
+/* Whether the record is older than the filter's `since`: those before it are, too. */
+bool audit_filter_ends(const struct audit_filter *f, const struct audit_fields *fields);
 
 #endif

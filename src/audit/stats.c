@@ -9,18 +9,23 @@
 
 #include "audit/bytes.h"
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/emit.h"
 #include "base/rfc3339.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define COLUMNS 24
 #define NAMES 256  /* more different ones are counted together */
 #define SLOTS 1024 /* of the hash table, a power of two: a quarter is used */
 #define FINE 4096  /* columns of the histogram, before it is drawn with COLUMNS */
 #define SHOWN 8
+#define LATENCIES 24      /* runs that took less than 1, 2, 4, … ms; the last: longer */
+#define LINES_PER_LOOK 64 /* at the clock */
+#define DEFAULT_RANGE_MS ((int64_t)24 * 3600 * 1000)
 #define BAR 40
 #define HEIGHT 6
 
@@ -56,8 +61,13 @@ struct stats {
 	struct tallies kinds, rules, hosts, verdicts;
 	struct slow slowest[SHOWN];
 	int64_t first_ms, last_ms;
-	struct histogram times;
-	uint64_t runs[COLUMNS];
+	struct histogram times, refusals;
+	uint64_t runs[COLUMNS], denials[COLUMNS];
+	uint64_t latency[LATENCIES];
+	int64_t until;
+	uint64_t lines;
+	bool bounded, cut;
+	int64_t oldest_ms; /* of the records that were read; 0: none */
 	struct audit_minute minute;
 	uint64_t records, nruns;
 };
@@ -147,14 +157,13 @@ static void add_time(struct histogram *h, int64_t ms) {
 
 /* A fine column belongs to the column in which it begins, so a run may be counted one column too
  * early, if it is at the border by less than a two-thousandth of the range. */
-static void draw_columns(struct stats *s) {
-	const struct histogram *h = &s->times;
+static void draw_columns(const struct stats *s, const struct histogram *h, uint64_t ret[COLUMNS]) {
 	int64_t range = s->last_ms - s->first_ms + 1;
 
 	for (int64_t i = 0; i < FINE; i++) {
 		int64_t ms = (h->base + i) << h->shift;
 		int64_t at = ms <= s->first_ms ? 0 : (ms - s->first_ms) * COLUMNS / range;
-		s->runs[at >= COLUMNS ? COLUMNS - 1 : at] += h->counts[i];
+		ret[at >= COLUMNS ? COLUMNS - 1 : at] += h->counts[i];
 	}
 }
 
@@ -174,6 +183,16 @@ static void keep_slow(struct stats *s, const struct audit_fields *f) {
 	copy_text(s->slowest[at].command, sizeof s->slowest[at].command, f->at[AUDIT_COMMAND]);
 }
 
+static void count_latency(struct stats *s, const struct audit_fields *f) {
+	int64_t ms = audit_number(f->at[AUDIT_DURATION], 0);
+	size_t at = 0;
+
+	while (at < LATENCIES - 1 && ms >= (int64_t)1 << at) {
+		at++;
+	}
+	s->latency[at]++;
+}
+
 static struct audit_field first_of(struct audit_field a, struct audit_field b) {
 	static const char none[] = "no rule";
 	struct audit_field text = audit_unquote(a);
@@ -189,7 +208,8 @@ static void count(struct stats *s, const struct audit_fields *f) {
 	int64_t ms = audit_time_next(&s->minute, f);
 
 	s->records++;
-	if (ms > 0) {
+	s->oldest_ms = ms > 0 && (s->oldest_ms == 0 || ms < s->oldest_ms) ? ms : s->oldest_ms;
+	if (ms > 0 && !s->bounded) {
 		s->first_ms = s->first_ms == 0 || ms < s->first_ms ? ms : s->first_ms;
 		s->last_ms = ms > s->last_ms ? ms : s->last_ms;
 	}
@@ -198,12 +218,16 @@ static void count(struct stats *s, const struct audit_fields *f) {
 	if (f->at[AUDIT_COMMAND].len > 0) {
 		s->nruns++;
 		keep_slow(s, f);
+		count_latency(s, f);
 	}
 	if (f->at[AUDIT_COMMAND].len > 0 && ms > 0) {
 		add_time(&s->times, ms);
 	}
 	if (kind.len > 5 && memcmp(kind.text, "deny.", 5) == 0) {
 		tally(&s->rules, first_of(f->at[AUDIT_RULE], f->at[AUDIT_WHY]), times);
+		if (ms > 0) {
+			add_time(&s->refusals, ms);
+		}
 	}
 	if (host.len > 0) {
 		tally(&s->hosts, host, times);
@@ -215,8 +239,14 @@ static int on_line(void *arg, const struct audit_line *l, const struct audit_cur
 	struct audit_fields f;
 
 	(void)where;
+	if (s->until != 0 && ++s->lines % LINES_PER_LOOK == 0 && clock_ms() >= s->until) {
+		s->cut = true;
+		return 1;
+	}
 	if (audit_filter_line(&s->filter, l, AUDIT_COMMAND, &f)) {
 		count(s, &f);
+	} else if (s->bounded && audit_filter_ends(&s->filter, &f)) {
+		return 1;
 	}
 	return 0;
 }
@@ -317,6 +347,14 @@ static void put_tallies(struct emit *j, const char *key, const struct tallies *t
 	emit_end_array(j);
 }
 
+static void put_numbers(struct emit *j, const char *key, const uint64_t *numbers, size_t n) {
+	emit_array(j, key);
+	for (size_t i = 0; i < n; i++) {
+		emit_int(j, NULL, (int64_t)numbers[i]);
+	}
+	emit_end_array(j);
+}
+
 static void put_json(const struct stats *s, struct buf *out) {
 	char first[RFC3339_LENGTH + 1], last[RFC3339_LENGTH + 1];
 	struct emit j;
@@ -330,11 +368,12 @@ static void put_json(const struct stats *s, struct buf *out) {
 	emit_int(&j, "runs", (int64_t)s->nruns);
 	emit_string(&j, "first", s->records == 0 ? NULL : first);
 	emit_string(&j, "last", s->records == 0 ? NULL : last);
-	emit_array(&j, "runs_over_time");
-	for (size_t i = 0; i < COLUMNS; i++) {
-		emit_int(&j, NULL, (int64_t)s->runs[i]);
-	}
-	emit_end_array(&j);
+	put_numbers(&j, "runs_over_time", s->runs, COLUMNS);
+	put_numbers(&j, "denials_over_time", s->denials, COLUMNS);
+	put_numbers(&j, "latency", s->latency, LATENCIES);
+	emit_bool(&j, "complete", !s->cut);
+	rfc3339_text(s->oldest_ms, first);
+	emit_string(&j, "read_since", s->oldest_ms == 0 ? NULL : first);
 	put_tallies(&j, "kinds", &s->kinds);
 	put_tallies(&j, "verdicts", &s->verdicts);
 	put_tallies(&j, "denials_by_rule", &s->rules);
@@ -350,13 +389,35 @@ static void put_json(const struct stats *s, struct buf *out) {
 	emit_end_object(&j);
 }
 
+static int64_t now_ms(void) {
+	struct timespec t = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &t); /* fails only for an unknown clock */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The columns cover the whole range, whatever is read of it. */
+static void set_range(struct stats *s, const struct audit_query *q) {
+	s->last_ms = q->until_ms > 0 ? q->until_ms : now_ms();
+	s->first_ms = q->since_ms;
+	s->times.used = s->refusals.used = true;
+	while ((s->last_ms - s->first_ms) >> s->times.shift >= FINE - 1) {
+		s->times.shift++;
+	}
+	s->times.base = s->first_ms >> s->times.shift;
+	s->refusals.shift = s->times.shift;
+	s->refusals.base = s->times.base;
+}
+
 static int collect(struct stats *s, const char *dir, struct err *e) {
 	struct audit_cursor from = {0};
+	int rc = (s->bounded ? audit_each_line_back : audit_each_line)(dir, &from, on_line, s, e);
 
-	if (audit_each_line(dir, &from, on_line, s, e) < 0) {
+	if (rc < 0) {
 		return -1;
 	}
-	draw_columns(s);
+	draw_columns(s, &s->times, s->runs);
+	draw_columns(s, &s->refusals, s->denials);
 	struct tallies *const all[] = {&s->kinds, &s->verdicts, &s->rules, &s->hosts};
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		qsort(all[i]->items, all[i]->n, sizeof all[i]->items[0], by_count);
@@ -371,7 +432,16 @@ int audit_stats(const struct audit_print *p, const struct audit_query *q, struct
 	if (s == NULL) {
 		return err_memory(e, AUDIT_WHERE);
 	}
-	if (audit_filter_init(&s->filter, q, e) != 0) {
+	struct audit_query own = *q;
+	s->until = p->until;
+	s->bounded = p->until != 0;
+	if (s->bounded && own.since_ms == 0) {
+		own.since_ms = now_ms() - DEFAULT_RANGE_MS;
+	}
+	if (s->bounded) {
+		set_range(s, &own);
+	}
+	if (audit_filter_init(&s->filter, &own, e) != 0) {
 		return -1;
 	}
 	int rc = collect(s, p->dir, e);

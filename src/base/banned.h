@@ -5,12 +5,18 @@
 #define CORRAL_BASE_BANNED_H
 
 #if defined(__GNUC__)
+#ifdef _WIN32
+#include <io.h>
+#include <malloc.h>
+#else
 #include <alloca.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 /* With clang and _FORTIFY_SOURCE some of them are macros, which cannot be poisoned. */
 #undef alloca
+#undef popen
 #undef sprintf
 #undef strcat
 #undef strcpy

@@ -57,7 +57,9 @@ int(err_host)(struct err *e, enum err_kind lacking, const char *where, const cha
 	case EROFS:
 	case ENOSYS:
 	case ENOSPC:
+#ifdef EUSERS /* Windows has no user namespaces */
 	case EUSERS:
+#endif
 	case EINVAL:
 	case EBUSY:
 	case EOPNOTSUPP:

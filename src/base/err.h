@@ -19,8 +19,10 @@ enum err_kind {
 	/* The host refuses one mechanism; the run is planned again without it (lib/prepare.c). */
 	ERR_NO_CLONE,      /* clone3() of the namespaces: trying again costs microseconds */
 	ERR_NO_NAMESPACES, /* namespaces that were made cannot be set up */
+	ERR_NO_PROC,       /* a procfs of its own, and writing to /proc/sys */
 	ERR_NO_BROKER,     /* seccomp user notification */
 	ERR_NO_SCOPE,      /* a scope from the user's systemd */
+	ERR_HOME_TAKEN,    /* other runs use the private home with other mount points */
 
 	ERR_NOT_FOUND, /* the command or the file does not exist in the sandbox */
 	ERR_NO_EXEC,   /* the command exists and cannot be executed */

@@ -15,9 +15,6 @@
 
 #define WHERE "pattern"
 
-/* Above the last code point: a byte that is not UTF-8 counts as one character. */
-#define NOT_TEXT 0x110000U
-
 bool glob_has_magic(const char *text) {
 	return strpbrk(text, "*?[{\\") != NULL;
 }
@@ -41,15 +38,14 @@ static unsigned folded(unsigned c) {
 	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* The character at s, and its length. */
-static unsigned character(const char *s, size_t left, size_t *ret_len) {
+unsigned glob_character(const char *s, size_t left, size_t *ret_len) {
 	const unsigned char *p = (const unsigned char *)s;
 	size_t n = str_utf8_length(p, left);
 	static const unsigned lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
 
 	*ret_len = n == 0 ? 1 : n;
 	if (n == 0) {
-		return NOT_TEXT + p[0];
+		return GLOB_NOT_TEXT + p[0];
 	}
 	unsigned c = p[0] & lead[n];
 	for (size_t i = 1; i < n; i++) {
@@ -115,11 +111,11 @@ static size_t named_class(const char *p, size_t left, size_t *ret) {
 /* One end of a range. */
 static unsigned member(const char *p, size_t left, size_t *ret_len) {
 	if (p[0] == '\\' && left > 1) {
-		unsigned c = character(p + 1, left - 1, ret_len);
+		unsigned c = glob_character(p + 1, left - 1, ret_len);
 		*ret_len += 1;
 		return c;
 	}
-	return character(p, left, ret_len);
+	return glob_character(p, left, ret_len);
 }
 
 static bool in_range(unsigned c, unsigned low, unsigned high, bool fold) {
@@ -133,9 +129,7 @@ static bool in_range(unsigned c, unsigned low, unsigned high, bool fold) {
 	return other >= low && other <= high;
 }
 
-/* The length of the class that begins at p, or 0 when it has no end or a range in it is
- * reversed.  *ret: whether it contains c. */
-static size_t class_match(const char *p, size_t left, unsigned c, bool fold, bool *ret) {
+size_t glob_class(const char *p, size_t left, unsigned c, bool fold, bool *ret) {
 	size_t at = 1;
 	bool negated = left > 1 && (p[1] == '!' || p[1] == '^');
 	bool has = false;
@@ -190,13 +184,13 @@ struct bytes {
  * Returns the piece's length, 0 when it does not match. */
 static size_t piece_match(struct bytes p, struct bytes text, bool fold, size_t *ret_taken) {
 	bool has = false;
-	unsigned c = character(text.at, text.len, ret_taken);
+	unsigned c = glob_character(text.at, text.len, ret_taken);
 
 	if (p.at[0] == '?') {
 		return 1;
 	}
 	if (p.at[0] == '[') {
-		size_t n = class_match(p.at, p.len, c, fold, &has);
+		size_t n = glob_class(p.at, p.len, c, fold, &has);
 		return has ? n : 0;
 	}
 	size_t n;
@@ -228,7 +222,7 @@ static bool pattern_match(const struct glob_name *g, const char *s, size_t len, 
 		if (star == SIZE_MAX || star_in >= len) {
 			return false;
 		}
-		(void)character(s + star_in, len - star_in, &taken);
+		(void)glob_character(s + star_in, len - star_in, &taken);
 		star_in += taken;
 		at = star;
 		in = star_in;
@@ -263,7 +257,7 @@ static int check_name(const char *whole, const char *p, size_t len, struct err *
 	for (size_t at = 0; at < len;) {
 		size_t n = 1;
 		if (p[at] == '[') {
-			n = class_match(p + at, len - at, 0, false, &has);
+			n = glob_class(p + at, len - at, 0, false, &has);
 			if (n == 0) {
 				return bad(whole,
 					   "a class that begins with [ has no end, or is empty",

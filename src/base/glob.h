@@ -64,6 +64,15 @@ static inline bool glob_matched(const struct glob *g, glob_set at) {
 	return (at >> g->count & 1) != 0;
 }
 
+/* The character at s, and its length: a code point; a byte that is not UTF-8 counts as one
+ * character above the last code point. */
+#define GLOB_NOT_TEXT 0x110000U
+unsigned glob_character(const char *s, size_t left, size_t *ret_len);
+
+/* The length of the class "[…]" that begins at p, or 0 when it has no end or a range in it is
+ * reversed.  *ret: whether it contains c. */
+size_t glob_class(const char *p, size_t left, unsigned c, bool fold, bool *ret);
+
 /* A path split into names once, to match many patterns. */
 #define GLOB_PATH_NAMES 64
 

@@ -135,9 +135,9 @@ char *path_join(struct arena *a, const char *dir, const char *rest) {
 	if (both == NULL) {
 		return NULL;
 	}
-	char *end = mempcpy(both, dir, head);
-	*end = '/';
-	memcpy(end + 1, rest, tail + 1);
+	memcpy(both, dir, head); /* NOLINT(bugprone-not-null-terminated-result): the rest follows */
+	both[head] = '/';
+	memcpy(both + head + 1, rest, tail + 1);
 	return path_normal(a, both);
 }
 

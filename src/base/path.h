@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifndef NAME_MAX /* the C library of Windows does not define it; NTFS has the same bound */
+#define NAME_MAX 255
+#endif
+
 /* True when path is dir itself or lies beneath it: "/ws-evil" is not in "/ws".
  * Both are absolute and normal (path_normal). */
 bool path_within(const char *path, const char *dir);

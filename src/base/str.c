@@ -27,8 +27,8 @@ size_t str_utf8_length(const unsigned char *p, size_t left) {
 	return code < smallest[len] || code > 0x10FFFF || surrogate ? 0 : len;
 }
 
-/* Characters that a terminal interprets or that change the order of the text: C0, DEL, C1, the
- * bidirectional marks, embeddings, overrides and isolates, the separators of lines and
+/* Characters that a terminal interprets or that change the order of the text: C0 and C1 controls,
+ * DEL, the bidirectional marks, embeddings, overrides and isolates, the separators of lines and
  * paragraphs, and the invisible tags. */
 static bool is_control(unsigned long code) {
 	static const struct {

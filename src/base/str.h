@@ -18,9 +18,9 @@ static inline bool str_starts(const char *s, const char *prefix) {
  * overlong forms, surrogates and numbers past U+10FFFF are refused. */
 size_t str_utf8_length(const unsigned char *p, size_t left);
 
-/* Length of the control character that begins at p, and its code point, or 0: C0, DEL, C1
- * (in UTF-8 or as one byte, which an 8-bit terminal interprets), and characters that change
- * the text's direction, separate lines or are invisible. */
+/* Length of the control character that begins at p, and its code point, or 0: DEL, C0 and C1
+ * controls (in UTF-8 or as one byte, which an 8-bit terminal interprets), and characters that
+ * change the text's direction, separate lines or are invisible. */
 size_t str_control_at(const unsigned char *p, size_t left, unsigned long *ret_code);
 
 /* The same at the start of a string. */

@@ -35,8 +35,9 @@ struct invocation {
 	bool replay;
 	bool ask;
 	const char *ask_fd;    /* --ask-fd, or NULL */
+	bool ask_daemon;       /* --ask-daemon */
 	const char *result_fd; /* --result-fd, or NULL */
-	bool for_exec, as_path, as_host, as_command, prompt, last_run;
+	bool for_exec, as_path, as_host, as_command, prompt, seatbelt, last_run;
 	const char *run_id;
 	bool dashes; /* "--" stands before all arguments that are no options */
 	/* of the vault; NULL: not given */
@@ -48,9 +49,13 @@ struct invocation {
 	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
-	const char *idle_exit; /* of daemon; NULL: never */
-	const char *bridge;    /* of session create */
+	const char *idle_exit;                /* of daemon; NULL: never */
+	const char *cpu_total;                /* of session create; NULL: no limit */
+	const char *bridge, *copy;            /* of session create */
+	const char *oci_runtime, *oci_policy; /* of oci; NULL: not given */
 	bool serial, terminal, detach;
+	bool ui_open, ui_print;
+	bool oci_pods;
 	bool policy_stream; /* --policy - or fd:N */
 	char **argv;        /* the whole command line, for hand_over.c */
 	char **words;       /* the arguments that are no options: the command, or files */
@@ -85,9 +90,10 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_audit_show, verb_audit_stats, verb_audit_verify, verb_audit_export, verb_hook,
 	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp,
 	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
-	verb_session_create, verb_session_exec, verb_session_attach, verb_session_list,
-	verb_session_show, verb_session_stop, verb_session_activity, verb_session_token,
-	verb_session_revoke, verb_tool_install, verb_tool_list, verb_tool_rm;
+	verb_daemon_questions, verb_daemon_answer, verb_session_create, verb_session_exec,
+	verb_session_attach, verb_session_list, verb_session_show, verb_session_stop,
+	verb_session_activity, verb_session_token, verb_session_revoke, verb_tool_install,
+	verb_tool_list, verb_tool_rm, verb_ui, verb_oci;
 
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];

@@ -2,7 +2,8 @@
 /* `corral explain`: prints the policy and the plan of a run with these options.
  *
  * Should:   print the plan that `corral run` with the same options would use, here or, with
- *           --host, on the host of a snapshot; with --prompt in plain words for a model.
+ *           --host, on the host of a snapshot; with --prompt in plain words for a model; with
+ *           --seatbelt the profile that macOS would get.
  * Must not: run the command.
  * Fails:    through the library's error. */
 #include "cli/cli.h"
@@ -13,16 +14,17 @@ int verb_explain(struct invocation *inv, struct corral_error *err) {
 	auto_free const char **argv = NULL;
 	auto_free char *text = NULL;
 
-	if (inv->json && inv->prompt) {
+	if (inv->json + inv->prompt + inv->seatbelt > 1) {
 		return usage_error(err, "use one of them",
-				   "--json and --prompt cannot be combined");
+				   "--json, --prompt and --seatbelt cannot be combined");
 	}
 	if (!inv->json && !inv->prompt) {
 		corral_policy_for_person(inv->policy); /* as `corral run` without --json */
 	}
-	enum corral_format format = inv->json     ? CORRAL_JSON
-				    : inv->prompt ? CORRAL_PROMPT
-						  : CORRAL_TEXT;
+	enum corral_format format = inv->json       ? CORRAL_JSON
+				    : inv->prompt   ? CORRAL_PROMPT
+				    : inv->seatbelt ? CORRAL_SEATBELT
+						    : CORRAL_TEXT;
 	if (command_argv(inv, &argv, err) != 0) {
 		return -1;
 	}

@@ -348,14 +348,23 @@ static int person_status(const struct corral_result *result) {
 	return error != 0 && status == 0 ? STATUS_LOST : status;
 }
 
-/* --ask and --ask-fd. */
+static bool has_terminal(void) {
+	auto_fd fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0;
+}
+
+/* --ask, --ask-daemon and --ask-fd. */
 static int set_ask(const struct invocation *inv, struct corral_options *how,
 		   struct corral_error *err) {
-	if (inv->ask && inv->ask_fd != NULL) {
-		return usage_error(err, "use one of them", "--ask and --ask-fd cannot be combined");
+	if (inv->ask + inv->ask_daemon + (inv->ask_fd != NULL) > 1) {
+		return usage_error(err, "use one of them",
+				   "--ask, --ask-daemon and --ask-fd cannot be combined");
 	}
 	if (inv->ask_fd == NULL) {
-		how->ask = inv->ask ? CORRAL_ASK_TERMINAL : CORRAL_ASK_NO;
+		how->ask = inv->ask_daemon  ? CORRAL_ASK_DAEMON
+			   : !inv->ask      ? CORRAL_ASK_NO
+			   : has_terminal() ? CORRAL_ASK_TERMINAL
+					    : CORRAL_ASK_DAEMON;
 		return 0;
 	}
 	how->ask = CORRAL_ASK_FD;

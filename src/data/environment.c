@@ -40,6 +40,7 @@ const struct env_row env_rows[] = {
 	{"COLORTERM", ENV_PASSED, "capabilities and size of the terminal"},
 	{"COLUMNS", ENV_PASSED, "capabilities and size of the terminal"},
 	{"COPILOT_GITHUB_TOKEN", ENV_SECRET, "a model provider's key"},
+	{"COPILOT_PROVIDER_API_KEY", ENV_SECRET, "a model provider's key"},
 	{"CORECLR_PROFILER*", ENV_DANGEROUS, "loads .NET code"},
 	{"CORRAL_*", ENV_RESERVED, "Corral's own names"},
 	{"COR_PROFILER*", ENV_DANGEROUS, "loads .NET code"},

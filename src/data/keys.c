@@ -28,6 +28,8 @@
 #define BYTES_MAX ((int64_t)1 << 60)
 
 static const char *const modes[] = {"read-only", "workspace-write", "full-access", NULL};
+static const char *const backends[] = {"auto",  "linux",   "docker", "podman",
+				       "macos", "windows", NULL};
 static const char *const levels[] = {"none", "minimal", "standard", "full", "auto", NULL};
 static const char *const thresholds[] = {"none", "minimal", "standard", "full", NULL};
 static const char *const views[] = {"minimal", "system", "host", NULL};
@@ -87,6 +89,13 @@ const struct key keys[KEY_COUNT] = {
 		.type = TYPE_PATH,
 		.narrow = NARROW_FREE,
 		.help = "The directory that the command starts in.",
+	},
+	[KEY_BACKEND] = {
+		.name = "backend",
+		.type = TYPE_ENUM,
+		.narrow = NARROW_NEVER,
+		.choices = backends,
+		.help = "What enforces the policy; auto is the operating system's own sandbox.",
 	},
 	[KEY_LEVEL] = {
 		.name = "level",

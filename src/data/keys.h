@@ -14,6 +14,8 @@ enum key_id {
 	KEY_WORKSPACE,
 	KEY_ANY_WORKSPACE,
 	KEY_CHDIR,
+	KEY_BACKEND,
+	KEY_DOCKER_IMAGE,
 	KEY_LEVEL,
 	KEY_MIN_LEVEL,
 	KEY_REQUIRE,
@@ -145,6 +147,8 @@ extern const struct key keys[KEY_COUNT];
 const struct key *key_by_name(const char *name);
 
 enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL_ACCESS };
+/* In the order of the key's choices; what follows are names of rows (backend/backend.h). */
+enum backend_id { BACKEND_AUTO };
 enum level { LEVEL_NONE, LEVEL_MINIMAL, LEVEL_STANDARD, LEVEL_FULL, LEVEL_AUTO };
 enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };
 enum home { HOME_EPHEMERAL, HOME_PERSISTENT, HOME_WORKSPACE };

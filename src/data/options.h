@@ -43,10 +43,12 @@ enum option_id {
 	OPTION_AS_HOST,
 	OPTION_AS_COMMAND,
 	OPTION_PROMPT,   /* --prompt */
+	OPTION_SEATBELT, /* --seatbelt */
 	OPTION_LAST_RUN, /* --last, --run of why */
 	OPTION_RUN_ID,
 	OPTION_REPLAY, /* --replay */
 	OPTION_ASK,    /* --ask, --ask-fd N */
+	OPTION_ASK_DAEMON,
 	OPTION_ASK_FD,
 	OPTION_RESULT_FD,   /* --result-fd N */
 	OPTION_TIMINGS,     /* --timings */
@@ -66,11 +68,18 @@ enum option_id {
 	OPTION_TOKEN_TIME,
 	OPTION_EXEC_TIME,
 	OPTION_EXEC_DIR,
+	OPTION_CPU_TOTAL,
 	OPTION_SERIAL,
 	OPTION_TERMINAL,
 	OPTION_DETACH,
 	OPTION_IDLE_EXIT,
+	OPTION_UI_OPEN,
+	OPTION_UI_PRINT,
+	OPTION_OCI_PODS,
+	OPTION_OCI_POLICY,
+	OPTION_OCI_RUNTIME,
 	OPTION_BRIDGE,
+	OPTION_COPY,
 	OPTION_ID_COUNT
 };
 
@@ -122,6 +131,8 @@ enum option_group {
 #define FOR_SESSION_ACTIVITY FOR_VERB(30)
 #define FOR_AGENTS FOR_VERB(31) /* agents install, uninstall */
 #define FOR_DAEMON FOR_VERB(32)
+#define FOR_UI FOR_VERB(33)
+#define FOR_OCI FOR_VERB(34)
 
 #define FOR_EVERY_VERB (~UINT64_C(0))
 

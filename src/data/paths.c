@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "data/seatbelt.h"
 
 #include <string.h>
 
@@ -365,6 +366,7 @@ const struct path_table *const path_tables[] = {
 	&host_skipped,     &minimal_etc,      &proc_hidden,
 	&proc_readonly,    &reserved_paths,   &sensitive_paths,
 	&skeleton_links,   &system_roots,     &windows,
+	&macos_roots,      &macos_hidden,     &macos_credentials,
 };
 const size_t path_tables_count = ARRAY_LEN(path_tables);
 

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define SYSCALL(call, x86_64, aarch64) [CALL_##call] = {#call, {x86_64, aarch64}},
+#define SYSCALL(call, x86_64, aarch64, riscv64) [CALL_##call] = {#call, {x86_64, aarch64, riscv64}},
 const struct syscall_name syscall_names[CALL_COUNT] = {
 #include "data/syscalls.inc"
 };
@@ -209,7 +209,10 @@ const size_t syscall_rules_count = ARRAY_LEN(syscall_rules);
 
 #define IN(traits, ...) {__VA_ARGS__, traits, 0, 0}
 #define IN_BUT(traits, without, ...) {__VA_ARGS__, traits, without, 0}
-#define IN_ON(traits, arch, ...) {__VA_ARGS__, traits, 0, 1U << (arch)}
+#define IN_ON(traits, archs, ...) {__VA_ARGS__, traits, 0, archs}
+/* The flags of open(2) have numbers of their own on Arm. */
+#define ARM (1U << SYSCALL_AARCH64)
+#define NOT_ARM (1U << SYSCALL_X86_64 | 1U << SYSCALL_RISCV64)
 #define SHARED TRAIT_NO_NAMESPACES
 #define ASKED (TRAIT_NO_NAMESPACES | TRAIT_BROKER)
 #define MARKS TRAIT_MARKS
@@ -253,6 +256,7 @@ const struct shared_rule shared_rules[] = {
 	IN(ASKED, EXAMINE(PROCESSES, ioprio_set, ASK_IOPRIO, "the caller's other processes could be slowed down")),
 	IN(SHARED, EXAMINE(PROCESSES, ioprio_set, OTHER_IOPRIO, "the caller's other processes could be slowed down")),
 	IN(SIGNALS, ASK(PROCESSES, kill, "Landlock before ABI 6 does not check signals")),
+	IN(TRAIT_DOMAINS, ASK(FILES, landlock_add_rule, "a ruleset that the broker keeps for a domain must not change any more")),
 	/* The kernel checks the broker's calls against the broker's Landlock domain, not against
 	 * the caller's: an inner domain would not be enforced, unless the broker knows it. */
 	IN_BUT(CHANGES, TRAIT_DOMAINS, REFUSE(FILES, landlock_create_ruleset, EOPNOTSUPP, "an inner domain would not hold for calls that the broker makes")),
@@ -286,7 +290,7 @@ const struct shared_rule shared_rules[] = {
 	IN(MEMORY, EXAMINE(FILES, mkdirat, ASK_MODE_THIRD, "mkdtemp(3) with a template in /tmp")),
 	IN(CHANGES, EXAMINE(FILES, mknod, ASK_NODE_SECOND, "as creat")),
 	IN(CHANGES, EXAMINE(FILES, mknodat, ASK_NODE_THIRD, "as creat")),
-	IN(TRAIT_INNER, PERMIT(MOUNT, mount, "as chroot: the run's own mounts are locked")),
+	IN(TRAIT_INNER, ASK(MOUNT, mount, "the run's own mounts are locked; but a new overlay empties its work directory, whatever the rules about names in it")),
 	IN(SHARED, REFUSE(IPC, mq_open, EPERM, "message queues are the host's without a namespace")),
 	IN(SHARED, REFUSE(IPC, mq_unlink, EPERM, "as mq_open")),
 	IN(SHARED, REFUSE(IPC, msgctl, EPERM, "as mq_open")),
@@ -302,11 +306,11 @@ const struct shared_rule shared_rules[] = {
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, open, TRUNCATING_OPEN, "Landlock before ABI 3 does not check truncation")),
 	IN(READS, EXAMINE(FILES, openat, ASK_OPENAT, "as creat, for reading too")),
 	IN(TRAIT_WATCH, EXAMINE(FILES, openat, WATCH_OPENAT, "as access")),
-	IN_ON(CHANGES | MEMORY, SYSCALL_X86_64, EXAMINE(FILES, openat, CHANGE_MEMORY_OPENAT, "as open")),
-	IN_ON(CHANGES | MEMORY, SYSCALL_AARCH64, EXAMINE(FILES, openat, CHANGE_MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
+	IN_ON(CHANGES | MEMORY, NOT_ARM, EXAMINE(FILES, openat, CHANGE_MEMORY_OPENAT, "as open")),
+	IN_ON(CHANGES | MEMORY, ARM, EXAMINE(FILES, openat, CHANGE_MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
 	IN(CHANGES, EXAMINE(FILES, openat, CHANGE_OPENAT, "as creat")),
-	IN_ON(MEMORY, SYSCALL_X86_64, EXAMINE(FILES, openat, MEMORY_OPENAT, "as open")),
-	IN_ON(MEMORY, SYSCALL_AARCH64, EXAMINE(FILES, openat, MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
+	IN_ON(MEMORY, NOT_ARM, EXAMINE(FILES, openat, MEMORY_OPENAT, "as open")),
+	IN_ON(MEMORY, ARM, EXAMINE(FILES, openat, MEMORY_OPENAT_ARM, "as open; the flags have other numbers")),
 	IN(SHARED | TRAIT_TRUNCATE, EXAMINE(FILES, openat, TRUNCATING_OPENAT, "Landlock before ABI 3 does not check truncation")),
 	IN(SIGNALS, ASK(PROCESSES, pidfd_send_signal, "as kill")),
 	IN(TRAIT_INNER, PERMIT(MOUNT, pivot_root, "as chroot")),

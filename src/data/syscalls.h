@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum syscall_arch { SYSCALL_X86_64, SYSCALL_AARCH64, SYSCALL_ARCHS };
+enum syscall_arch { SYSCALL_X86_64, SYSCALL_AARCH64, SYSCALL_RISCV64, SYSCALL_ARCHS };
 
-#define SYSCALL(name, x86_64, aarch64) CALL_##name,
+#define SYSCALL(name, x86_64, aarch64, riscv64) CALL_##name,
 enum syscall_id {
 #include "data/syscalls.inc"
 	CALL_COUNT
 };
 #undef SYSCALL
 
-/* The highest number in syscalls.inc, on both architectures. */
+/* The highest number in syscalls.inc, on every architecture. */
 #define SYSCALL_NEWEST 469
 
 struct syscall_name {

@@ -7,10 +7,10 @@
 #include "files/links.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "files/beneath.h"
 #include "files/mounts.h"
 
 #include <errno.h>

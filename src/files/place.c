@@ -7,17 +7,15 @@
 #include "files/place.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/path_cursor.h"
 #include "base/str.h"
-#include "files/beneath.h"
 #include "files/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/vfs.h>
 
 #define STEPS_MAX 20000 /* lookups for one path: symlinks with ".." could need millions */
 #define AGAIN_MAX 16    /* walks of a path that changes meanwhile */
@@ -136,14 +134,12 @@ static int follow_words(struct walker *w, const char *words) {
 
 static int follow(struct walker *w, int link) {
 	char words[PATH_MAX];
-	struct statfs fs;
 
 	if (w->v->reject_links) {
 		w->p.kind = PLACE_LINK;
 		return WALK_ENDS;
 	}
-	/* A magic link of procfs: the kernel jumps to a file, and its text may name another. */
-	if (fstatfs(link, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
+	if (beneath_is_magic(link)) {
 		return -EACCES;
 	}
 	ssize_t n = readlinkat(link, "", words, sizeof words);

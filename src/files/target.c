@@ -7,17 +7,15 @@
 #include "files/target.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/str.h"
-#include "files/beneath.h"
 #include "files/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #define LINKS_MAX 40 /* MAXSYMLINKS of the kernel */
 
@@ -72,13 +70,11 @@ static int put_before(struct target *t, const char *words) {
 
 static int follow(struct target *t, int link) {
 	char words[PATH_MAX];
-	struct statfs fs;
 
 	if (++t->links > LINKS_MAX) {
 		return -ELOOP;
 	}
-	/* A magic link of procfs: the kernel jumps to a file, and its text may name another. */
-	if (fstatfs(link, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
+	if (beneath_is_magic(link)) {
 		return -EACCES;
 	}
 	ssize_t n = readlinkat(link, "", words, sizeof words);

@@ -12,9 +12,9 @@
 #include "files/tools.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "files/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>

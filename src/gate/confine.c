@@ -35,8 +35,10 @@
 #define NATIVE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define NATIVE AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define NATIVE AUDIT_ARCH_RISCV64
 #else
-#error "the gate's filter is for x86-64 and aarch64"
+#error "the gate's filter is for x86-64, aarch64 and riscv64"
 #endif
 
 /* clang-format off */

@@ -10,18 +10,25 @@
 
 #define HTTP_PORT 80
 
-static bool is_local(const struct hostname *host, uint16_t port, uint16_t ours) {
-	if ((port == 0 ? HTTP_PORT : port) != ours) {
+struct local {
+	const struct ip *address;
+	uint16_t port;
+};
+
+/* Only 127.0.0.1 has the name: "localhost" is no other address of 127.0.0.0/8. */
+static bool is_local(const struct hostname *host, uint16_t port, const struct local *ours) {
+	if ((port == 0 ? HTTP_PORT : port) != ours->port) {
 		return false;
 	}
 	if (host->kind == HOST_NAME) {
-		return strcmp(host->name, "localhost") == 0;
+		return strcmp(host->name, "localhost") == 0 &&
+		       ip_same(ours->address, &ip_loopback4);
 	}
-	return host->kind == HOST_IP && ip_same(&host->ip, &ip_loopback4);
+	return host->kind == HOST_IP && ip_same(&host->ip, ours->address);
 }
 
 /* http://HOST[:PORT], without a path; "null" and other schemes are foreign. */
-static bool is_local_origin(struct http_span origin, uint16_t ours) {
+static bool is_local_origin(struct http_span origin, const struct local *ours) {
 	static const char scheme[] = "http://";
 	const size_t len = sizeof scheme - 1;
 	struct hostname host;
@@ -33,16 +40,18 @@ static bool is_local_origin(struct http_span origin, uint16_t ours) {
 	       is_local(&host, port, ours);
 }
 
-struct http_refusal http_check_local(const struct http_request *r, uint16_t port) {
+struct http_refusal http_check_local(const struct http_request *r, const struct ip *address,
+				     uint16_t port) {
+	const struct local ours = {address, port};
 	struct http_span origin;
 	int origins = http_request_field(r, "origin", &origin);
 
-	if (!r->head.has_host || !is_local(&r->head.host, r->head.port, port)) {
+	if (!r->head.has_host || !is_local(&r->head.host, r->head.port, &ours)) {
 		return (struct http_refusal){
-			403, "the Host of the request is not this server (127.0.0.1 or localhost, "
-			     "with its port)"};
+			403, "the Host of the request is not this server (its address, or "
+			     "localhost for 127.0.0.1, with its port)"};
 	}
-	if (origins < 0 || (origins == 1 && !is_local_origin(origin, port))) {
+	if (origins < 0 || (origins == 1 && !is_local_origin(origin, &ours))) {
 		return (struct http_refusal){403, "the Origin of the request is a web site"};
 	}
 	return (struct http_refusal){0, NULL};

@@ -16,9 +16,10 @@ struct http_refusal {
 	const char *why;
 };
 
-/* Host is 127.0.0.1 or localhost with this port, and an Origin, if there is one, the same with
- * http:// before it. */
-struct http_refusal http_check_local(const struct http_request *r, uint16_t port);
+/* Host is this address, or for 127.0.0.1 also localhost, with this port; and an Origin, if there is
+ * one, the same with http:// before it. */
+struct http_refusal http_check_local(const struct http_request *r, const struct ip *address,
+				     uint16_t port);
 
 /* The token of "Authorization: Bearer TOKEN"; false: there is none. */
 bool http_check_bearer(const struct http_request *r, struct http_span *ret);

@@ -8,6 +8,9 @@
 /* N3: for a head after its first byte, or after the connection; for a body; between two requests;
  * for a client that reads nothing; for the last bytes of a client that got an error. */
 #define HEAD_MS 10000
+/* The same for a connection that has sent no admitted request, while more than half of all places
+ * are taken: clients without a token cannot keep the others out. */
+#define FIRST_MS 1000
 #define BODY_MS 60000
 #define IDLE_MS 120000
 #define WRITE_MS 20000
@@ -38,9 +41,10 @@ struct http_exchange {
 	struct buf fields;              /* of the response */
 	struct buf out;                 /* out.data[sent..] is to be written */
 	size_t sent;
-	bool close;   /* after this response */
-	bool stream;  /* of events */
-	bool chunked; /* the stream ends with a chunk, not with the connection */
+	bool admitted; /* it has sent a request that was admitted: its client has the token */
+	bool close;    /* after this response */
+	bool stream;   /* of events */
+	bool chunked;  /* the stream ends with a chunk, not with the connection */
 	uint32_t watched;
 	void *data;
 	struct http_exchange *next;
@@ -50,6 +54,7 @@ struct http_server {
 	const struct http_options *options;
 	int listener, epoll;
 	int spare; /* closed to accept and refuse a client when there is no other descriptor */
+	struct ip address;
 	uint16_t port;
 	struct http_exchange *all;
 	size_t count;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -18,6 +19,7 @@ static const struct {
 } reasons[] = {
 	{200, "OK"},
 	{202, "Accepted"},
+	{303, "See Other"},
 	{400, "Bad Request"},
 	{401, "Unauthorized"},
 	{403, "Forbidden"},
@@ -29,7 +31,9 @@ static const struct {
 	{413, "Content Too Large"},
 	{415, "Unsupported Media Type"},
 	{417, "Expectation Failed"},
+	{429, "Too Many Requests"},
 	{431, "Request Header Fields Too Large"},
+	{500, "Internal Server Error"},
 	{503, "Service Unavailable"},
 	{505, "HTTP Version Not Supported"},
 };
@@ -100,7 +104,9 @@ void http_exchange_reply(struct http_exchange *x, int status, const char *conten
 		buf_printf(&x->out, "Content-Type: %s\r\n", content_type);
 	}
 	buf_printf(&x->out, "Content-Length: %zu\r\n\r\n", len);
-	buf_add(&x->out, body == NULL ? "" : body, len);
+	if (!http_span_exactly(x->reader.request.method, "HEAD")) {
+		buf_add(&x->out, body == NULL ? "" : body, len);
+	}
 	complete(x);
 }
 
@@ -119,10 +125,18 @@ bool http_exchange_has_events(const struct http_exchange *x) {
 }
 
 void http_exchange_event(struct http_exchange *x, const char *data, size_t len) {
-	static const char before[] = "event: message\ndata: ", after[] = "\n\n";
+	http_exchange_event_as(x, NULL, data, len);
+}
+
+void http_exchange_event_as(struct http_exchange *x, const char *id, const char *data, size_t len) {
+	static const char after[] = "\n\n";
+	char before[96];
+	int n = snprintf(before, sizeof before, "%s%.40s%sevent: message\ndata:%s",
+			 id == NULL ? "" : "id: ", id == NULL ? "" : id, id == NULL ? "" : "\n",
+			 len == 0 ? "" : " ");
 
 	if (x->chunked) {
-		buf_printf(&x->out, "%zx\r\n", len + sizeof before + sizeof after - 2);
+		buf_printf(&x->out, "%zx\r\n", len + (size_t)n + sizeof after - 1);
 	}
 	buf_puts(&x->out, before);
 	buf_add(&x->out, data, len);

@@ -27,9 +27,11 @@
 /* ---- open and free ---- */
 
 static int listen_on(struct http_server *s, uint16_t port, struct err *e) {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons(port),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr =
+			htonl(s->options->address == 0 ? INADDR_LOOPBACK : s->options->address)};
 	socklen_t len = sizeof address;
 	int one = 1;
 
@@ -39,10 +41,12 @@ static int listen_on(struct http_server *s, uint16_t port, struct err *e) {
 	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&address, len) != 0 ||
 	    listen(s->listener, SOCKET_QUEUE) != 0 ||
 	    getsockname(s->listener, (struct sockaddr *)&address, &len) != 0) {
-		char text[32];
-		(void)snprintf(text, sizeof text, "127.0.0.1:%u", port); /* it fits */
+		char at[INET_ADDRSTRLEN] = "", text[INET_ADDRSTRLEN + 8];
+		(void)inet_ntop(AF_INET, &address.sin_addr, at, sizeof at); /* it fits */
+		(void)snprintf(text, sizeof text, "%s:%u", at, port);       /* likewise */
 		return err_sys_at(e, "http", "cannot listen on", text);
 	}
+	s->address = ip_from4((const uint8_t *)&address.sin_addr);
 	s->port = ntohs(address.sin_port);
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -172,12 +176,20 @@ static void refuse(struct http_exchange *x, int status, const char *why) {
 	buf_done(&text);
 }
 
+static bool matches(const struct http_route *route, struct http_span path) {
+	size_t len = strlen(route->path);
+
+	return route->path[len - 1] == '*'
+		       ? path.len >= len - 1 && memcmp(path.at, route->path, len - 1) == 0
+		       : http_span_exactly(path, route->path);
+}
+
 static const struct http_route *find_route(const struct http_server *s,
 					   const struct http_request *r, int *ret_status) {
 	*ret_status = 404;
 	for (size_t i = 0; i < s->options->nroutes; i++) {
 		const struct http_route *route = &s->options->routes[i];
-		if (!http_span_exactly(r->path, route->path)) {
+		if (!matches(route, r->path)) {
 			continue;
 		}
 		if (http_span_exactly(r->method, route->method)) {
@@ -219,7 +231,7 @@ static bool answer_expectation(struct http_exchange *x) {
 static enum http_event admit(struct http_exchange *x) {
 	struct http_server *s = x->server;
 	const struct http_request *r = &x->reader.request;
-	struct http_refusal refusal = http_check_local(r, s->port);
+	struct http_refusal refusal = http_check_local(r, &s->address, s->port);
 	int status = 0;
 
 	if (refusal.status == 0) {
@@ -246,6 +258,7 @@ static enum http_event admit(struct http_exchange *x) {
 		return HTTP_EVENT_BAD;
 	}
 	x->route = route;
+	x->admitted = x->admitted || !route->anonymous;
 	x->phase = PHASE_BODY;
 	x->since = clock_ms();
 	return http_reader_accept(&x->reader, most);
@@ -417,10 +430,47 @@ static void settle(struct http_exchange *x) {
 	watch(x);
 }
 
+/* Which connections make room first: those that have got their error, then those that have never
+ * sent an admitted request, then those between two requests.  0: it has a request. */
+static int silence_of(const struct http_exchange *x) {
+	if (x->phase == PHASE_LINGER) {
+		return 3;
+	}
+	bool waits = x->phase == PHASE_HEAD || x->phase == PHASE_IDLE ||
+		     (x->phase == PHASE_BODY && !x->admitted);
+	return !waits ? 0 : x->admitted ? 1 : 2;
+}
+
+/* The one that has waited the longest; NULL: all have sent a request. */
+static struct http_exchange *longest_silent(const struct http_server *s) {
+	struct http_exchange *found = NULL;
+
+	for (struct http_exchange *x = s->all; x != NULL; x = x->next) {
+		int silence = silence_of(x), most = found == NULL ? 0 : silence_of(found);
+		if (silence > most ||
+		    (silence > 0 && silence == most && x->since <= found->since)) {
+			found = x;
+		}
+	}
+	return found;
+}
+
+static void make_room(struct http_server *s) {
+	struct http_exchange *silent = s->options->makes_room && s->count >= HTTP_CONNECTIONS_MAX
+					       ? longest_silent(s)
+					       : NULL;
+
+	if (silent != NULL) {
+		close_now(silent);
+		remove_closed(s);
+	}
+}
+
 static void accept_one(struct http_server *s) {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	bool exhausted = fd < 0 && (errno == EMFILE || errno == ENFILE);
 
+	make_room(s);
 	if (exhausted) { /* else the listener stays readable */
 		drop_fd(&s->spare);
 		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -468,6 +518,10 @@ static int64_t deadline_of(const struct http_exchange *x) {
 	}
 	if (x->phase == PHASE_ANSWER) {
 		return x->stream ? x->event_at + COMMENT_MS : 0;
+	}
+	bool begins = x->phase == PHASE_HEAD || x->phase == PHASE_BODY;
+	if (begins && !x->admitted && x->server->count > HTTP_CONNECTIONS_MAX / 2) {
+		return x->since + FIRST_MS;
 	}
 	return most[x->phase] == 0 ? 0 : x->since + most[x->phase];
 }

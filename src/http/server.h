@@ -20,11 +20,13 @@ struct http_exchange;
 
 typedef void http_handler(void *arg, struct http_exchange *x);
 
-/* A request of another method or path is 404, or 405 when another method has this path. */
+/* A request of another method or path is 404, or 405 when another method has this path.  A path
+ * that ends with '*' is a prefix; the first route that matches counts. */
 struct http_route {
 	const char *method, *path;
 	size_t body_max;
 	http_handler *handle;
+	bool anonymous; /* admitted without a token: its client has shown none */
 };
 
 struct http_options {
@@ -36,6 +38,12 @@ struct http_options {
 	/* The client closed the connection before the response was complete. */
 	void (*gone)(void *arg, struct http_exchange *x);
 	void *arg;
+	/* Where it listens, in 127.0.0.0/8; 0: 127.0.0.1.  With another address the browser keeps
+	 * the cookies of this server from all others: cookies do not know ports. */
+	uint32_t address;
+	/* A new client may take the place of the one that has kept its connection the longest
+	 * without a request; else the new one gets 503. */
+	bool makes_room;
 };
 
 /* Listens; port 0 selects a free one.  The options have to live as long as the server. */
@@ -69,7 +77,7 @@ void *http_exchange_data(const struct http_exchange *x);
 /* A field of the response; before it begins. */
 void http_exchange_field(struct http_exchange *x, const char *name, const char *value);
 
-/* The whole response; content_type NULL: no body. */
+/* The whole response; content_type NULL: no body.  HEAD: the body is left out. */
 void http_exchange_reply(struct http_exchange *x, int status, const char *content_type,
 			 const char *body, size_t len);
 
@@ -77,6 +85,8 @@ void http_exchange_reply(struct http_exchange *x, int status, const char *conten
 void http_exchange_events(struct http_exchange *x);
 bool http_exchange_has_events(const struct http_exchange *x);
 void http_exchange_event(struct http_exchange *x, const char *data, size_t len);
+/* The same with an id of at most 40 characters, for a client that resumes the stream later. */
+void http_exchange_event_as(struct http_exchange *x, const char *id, const char *data, size_t len);
 void http_exchange_end(struct http_exchange *x);
 
 /* Bytes of this response that the client has not read. */

@@ -34,9 +34,10 @@ static bool apparmor_forbids(const struct status *s) {
 	       !s->run.host.privileged;
 }
 
+/* The container's own flags decide, and no sysctl of the host. */
 static bool contained(const struct status *s) {
 	return no_namespaces(s) && !none_allowed(s) && !root_only(s) &&
-	       s->mechanisms.container != NULL && !s->mechanisms.inside_corral;
+	       !s->mechanisms.inside_corral;
 }
 
 static bool nested(const struct status *s) {
@@ -89,10 +90,6 @@ static const struct {
 	 {"user namespaces", "install the AppArmor profile packaging/apparmor/corral and load it: "
 			     "apparmor_parser -r /etc/apparmor.d/corral; or, for every program: "
 			     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"}},
-	{contained,
-	 {"user namespaces", "start the container with --security-opt seccomp=unconfined and "
-			     "--security-opt systempaths=unconfined (podman: unmask=ALL); with "
-			     "AppArmor also --security-opt apparmor=unconfined"}},
 	{nested,
 	 {"user namespaces", "not possible here: this runs inside Corral, whose sandbox stays "
 			     "in force"}},
@@ -130,14 +127,34 @@ static const char *limits_raised(const struct status *s) {
 			: "limits.memory, limits.processes, limits.cpu";
 }
 
+static void add(struct status *s, const char *raises, const char *text) {
+	if (text != NULL && s->nremedies < REMEDIES_MAX) {
+		s->remedies[s->nremedies++] = (struct remedy){raises, text};
+	}
+}
+
+/* The one flag for the next step: first for namespaces, then for a procfs of its own. */
+static void advise_container(struct status *s) {
+	struct container_row flags = container_flags(&s->mechanisms.container);
+
+	if (contained(s)) {
+		add(s, "level full", flags.namespaces);
+		add(s, "level full",
+		    s->mechanisms.container.kind == CONTAINER_NONE || !s->mechanisms.apparmor
+			    ? NULL
+			    : "with AppArmor in force for the container also --security-opt "
+			      "apparmor=unconfined");
+	} else if (!no_namespaces(s) && s->run.plan.shares_proc) {
+		add(s, "pid", flags.proc);
+	}
+}
+
 void advice_find(struct status *s) {
+	advise_container(s);
 	for (size_t i = 0; i < ARRAY_LEN(rows) && s->nremedies < REMEDIES_MAX; i++) {
 		if (rows[i].applies(s)) {
 			s->remedies[s->nremedies++] = rows[i].remedy;
 		}
 	}
-	if (s->run.host.cgroup.why != NULL && s->nremedies < REMEDIES_MAX) {
-		s->remedies[s->nremedies++] =
-			(struct remedy){limits_raised(s), s->run.host.cgroup.why};
-	}
+	add(s, limits_raised(s), s->run.host.cgroup.why);
 }

@@ -230,7 +230,7 @@ static int check(const struct corral_policy *policy, const struct corral_options
 			       "CORRAL_ASK_TERMINAL needs forward or terminal: a signal must not "
 			       "leave the terminal's modes changed");
 	}
-	if (o->ask != CORRAL_ASK_NO && o->ask != CORRAL_ASK_TERMINAL && o->ask != CORRAL_ASK_FD) {
+	if (o->ask < CORRAL_ASK_NO || o->ask > CORRAL_ASK_DAEMON) {
 		return err_set(e, ERR_USAGE, "ask", "unknown value of ask: %d", o->ask);
 	}
 	if (o->ask != CORRAL_ASK_NO && policy->stream != NULL) {
@@ -253,8 +253,10 @@ int ask_setup(struct asking *a, const struct corral_policy *policy, struct prepa
 		return 0;
 	}
 	policy_derive(policy, &a->with);
+	a->daemon = o->ask == CORRAL_ASK_DAEMON;
 	a->request = (struct ask_request){
 		.fd = o->ask == CORRAL_ASK_FD ? o->ask_fd : -1,
+		.daemon = a->daemon,
 		.calls = {a, consider, perform, keep, release, take_view},
 	};
 	return 0;
@@ -268,7 +270,9 @@ int ask_check_plan(struct asking *a, struct err *e) {
 	}
 	a->request.timeout_ms = policy_num(&a->p->policy, KEY_ASK_TIMEOUT);
 	if (plan->broker && (plan->traits & TRAIT_READS) != 0) {
-		return 0;
+		/* Once: a second plan of the same run has the same questions. */
+		return a->daemon && a->request.fd < 0 ? ask_daemon_open(a->p, &a->request.fd, e)
+						      : 0;
 	}
 	(void)err_set(e, ERR_SETUP, "ask",
 		      "--ask needs the broker (level standard or full, seccomp user notification), "
@@ -289,4 +293,7 @@ void ask_teardown(struct asking *a) {
 	plan_drop(&a->now);
 	arena_done(&a->with.arena);
 	drop_fd(&a->view);
+	if (a->daemon) {
+		drop_fd(&a->request.fd);
+	}
 }

@@ -22,6 +22,7 @@ struct asking {
 	size_t ngrants;            /* in it */
 	struct ask_plan base, now; /* the plan of policy, and of with */
 	int view;                  /* the sandbox's mount namespace; -1: none */
+	bool daemon;               /* the daemon answers */
 };
 
 /* Checks the options; *ret is usable when they ask for nothing, too. */
@@ -62,6 +63,11 @@ struct ask_host {
 };
 
 enum ask_verdict ask_host_judge(struct asking *a, const struct ask_question *q, struct ask_host *h);
+
+/* ---- ask_daemon.c ---- */
+
+/* A socket on which the daemon answers, which the caller closes. */
+int ask_daemon_open(const struct prepared *p, int *ret, struct err *e);
 
 /* ---- ask_keep.c ---- */
 

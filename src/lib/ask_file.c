@@ -13,9 +13,9 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/rights.h"
 #include "base/str.h"
 #include "data/paths.h"
-#include "files/rights.h"
 #include "linux/host_open.h"
 #include "linux/kernel_api.h"
 

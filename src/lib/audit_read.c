@@ -9,6 +9,7 @@
 #include "audit/print.h"
 #include "audit/verify.h"
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "lib/sized.h"
 #include "linux/probe.h"
@@ -116,8 +117,10 @@ static int query_of(const struct corral_audit_options *o, struct audit_query *re
 		.path = o->path,
 		.host = o->host,
 		.kind = o->kind,
+		.search = o->search,
 	};
-	return read_time(o->since, "since", &ret->since_ms, e) != 0 ||
+	return sized_reserved(&sized_audit_options, o->reserved, e) != 0 ||
+			       read_time(o->since, "since", &ret->since_ms, e) != 0 ||
 			       read_time(o->until, "until", &ret->until_ms, e) != 0 ||
 			       check_kind(o->kind, e) != 0 || check_verdict(o->verdict, e) != 0
 		       ? -1
@@ -171,6 +174,47 @@ int corral_audit_print(const struct corral_audit_options *options, uint64_t *cou
 	return audit_reading_end(&r, rc, &e, err);
 }
 
+#define PAGE_RECORDS 100
+
+static int page_of(const struct corral_audit_options *o, const char *dir, struct audit_page *ret,
+		   struct err *e) {
+	*ret = (struct audit_page){.dir = dir,
+				   .limit = o->last == 0 ? PAGE_RECORDS : o->last,
+				   .until = o->budget_ms <= 0 ? 0 : clock_ms() + o->budget_ms};
+	if (o->before == NULL || audit_cursor_read(o->before, &ret->before)) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, AUDIT_WHERE, "before: \"%s\" is not a place in the log",
+		      o->before);
+	return err_fix(e, "pass the \"next\" of the page before");
+}
+
+int corral_audit_page(const struct corral_audit_options *options, char **text,
+		      struct corral_error *err) {
+	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
+	struct audit_query q;
+	struct audit_page p;
+	struct audit_reading r;
+	struct err e = {0};
+	struct buf out;
+
+	if (lib_need(text, "text", err) != 0) {
+		return -1;
+	}
+	buf_init(&out);
+	int rc = audit_reading_begin(&r, &e);
+	if (rc == 0 &&
+	    (sized_in(&sized_audit_options, options, &o, &e) != 0 || query_of(&o, &q, &e) != 0 ||
+	     page_of(&o, r.place.dir, &p, &e) != 0 || audit_page(&p, &q, &out, &e) != 0)) {
+		rc = -1;
+	}
+	if (rc == 0) {
+		rc = lib_give(&out, text, &e);
+	}
+	buf_done(&out);
+	return audit_reading_end(&r, rc, &e, err);
+}
+
 int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,
 		       char **text, struct corral_error *err) {
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
@@ -190,6 +234,7 @@ int corral_audit_stats(const struct corral_audit_options *options, enum corral_f
 		rc = -1;
 	}
 	p.dir = r.place.dir;
+	p.until = o.budget_ms <= 0 ? 0 : clock_ms() + o.budget_ms;
 	if (rc == 0) {
 		rc = audit_stats(&p, &q, &out, &e);
 	}

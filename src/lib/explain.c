@@ -14,6 +14,7 @@
 #include "base/emit.h"
 #include "base/fd.h"
 #include "linux/probe.h"
+#include "plan/seatbelt/seatbelt.h"
 
 /* policy_trust() refuses larger ones. */
 #define TRUSTED_MAX ((size_t)64 * 1024 * 1024)
@@ -93,6 +94,25 @@ static void explain_text(const struct prepared *p, const char *const *argv, stru
 	policy_print(&p->policy, false, out);
 }
 
+/* The plan of the same policy on macOS, as a profile.  The ports of the gate are those that a run
+ * with namespaces has: only a run knows its own. */
+static int put_seatbelt(struct prepared *p, struct buf *out, struct err *e) {
+	struct seatbelt_profile profile;
+	const struct seatbelt_ports ports = {NET_PROXY_HTTP, NET_PROXY_SOCKS};
+	host_as_macos(&p->host); /* a run without namespaces needs a directory: probe() names one */
+	if (p->recorded == NULL && p->backend->probe(&p->arena, &p->policy, &p->host, e) != 0) {
+		return -1;
+	}
+	host_as_macos(&p->host);
+	if (p->backend->prepare(&p->arena, &p->policy, &p->host, &p->plan, e) != 0 ||
+	    seatbelt_profile_make(&p->arena, &p->plan, ports, &profile, e) != 0) {
+		return -1;
+	}
+	buf_puts(out, "; macOS: enforcement has not been run\n");
+	seatbelt_profile_print(&profile, out);
+	return 0;
+}
+
 static int give_explanation(struct prepared *p, const char *const *argv, enum corral_format format,
 			    char **text, struct err *e) {
 	struct buf out;
@@ -102,7 +122,12 @@ static int give_explanation(struct prepared *p, const char *const *argv, enum co
 		return err_memory(e, "library");
 	}
 	buf_init(&out);
-	if (format == CORRAL_PROMPT) {
+	if (format == CORRAL_SEATBELT) {
+		if (put_seatbelt(p, &out, e) != 0) {
+			buf_done(&out);
+			return -1;
+		}
+	} else if (format == CORRAL_PROMPT) {
 		plan_prompt(&p->plan, &p->policy, &out);
 	} else {
 		(format == CORRAL_JSON ? explain_json : explain_text)(p, shown, &out);
@@ -118,8 +143,10 @@ int corral_explain(const struct corral_policy *policy, const char *const *argv,
 	if (lib_need(text, "text", err) != 0) {
 		return -1;
 	}
-	int rc = prepared_plan(policy, false, &p, &e);
-	rc = rc == 0 ? pool_note(&p, &e) : rc;
+	/* For macOS only the policy and the caller's own facts of this host count. */
+	int rc = format == CORRAL_SEATBELT ? prepared_resolve(policy, false, &p, &e)
+					   : prepared_plan(policy, false, &p, &e);
+	rc = rc == 0 && format != CORRAL_SEATBELT ? pool_note(&p, &e) : rc;
 	if (rc == 0) {
 		rc = give_explanation(&p, argv, format, text, &e);
 	}

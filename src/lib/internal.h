@@ -11,6 +11,7 @@
 #include "corral.h"
 
 #include "audit/audit.h"
+#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/emit.h"
@@ -84,14 +85,18 @@ struct refused_command {
 };
 
 /* One use of a policy on this host, from its files to the finished plan. */
+struct early;
+
 struct prepared {
 	const char *command;    /* argv[0], for warnings; NULL: none is run */
 	const char *shell;      /* argv[0], if it is a shell with -c; NULL */
 	bool streams_inherited; /* corral_spawn() */
 	bool asks;              /* --ask */
+	bool is_session;        /* the sandbox is for several commands */
 	struct arena arena;
 	struct host host;
 	struct policy policy;
+	const struct backend *backend; /* of the policy; NULL until it is resolved */
 	struct plan plan;
 	struct leak_log args_leaks;      /* secrets in the arguments, until the result has them */
 	char **shown_argv;               /* the command line without secrets; NULL: it has none */
@@ -99,9 +104,10 @@ struct prepared {
 	enum secrets_use secrets_use;
 	bool hash_later;                 /* prepared_hash() computes policy.sha256 */
 	struct secrets secrets;          /* with SECRETS_GIVEN; the caller calls secrets_free() */
-	bool broker_refused;             /* the kernel gave no listener, whatever the probe found */
 	const struct snapshot *recorded; /* the host is this snapshot; NULL: this one */
 	struct timings *timings;         /* stamps of the run; NULL: not wanted */
+	bool wants_early;                /* the caller starts a command next */
+	struct early *early;             /* makes its namespaces; release() frees it; NULL: none */
 	const struct corral_timing *earlier; /* the caller's steps before it */
 	size_t nearlier;
 };
@@ -140,6 +146,7 @@ struct keeping {
 /* The enforced limits and guarantees, copied from the plan, which a result outlives. */
 struct enforcement {
 	const char *level, *engine; /* names from tables, never freed */
+	unsigned depth;
 	char policy_sha256[65];
 	struct guarantee_report guarantees[GUARANTEE_COUNT];
 	int64_t timeout_ms, idle_ms, memory_bytes;

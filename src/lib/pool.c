@@ -32,7 +32,7 @@ static const char *refuses(const struct prepared *p, const struct corral_options
 	if (o->ask != CORRAL_ASK_NO || o->nfds > 0 || o->timings != 0) {
 		return "the run has questions, descriptors or timings";
 	}
-	return parked_refuses(&p->plan);
+	return p->backend->sessions ? parked_refuses(&p->plan) : "its backend keeps none";
 }
 
 /* The version is part of the key: keeper and caller have the same structs. */

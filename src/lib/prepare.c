@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/remedies.h"
+#include "linux/early.h"
 #include "linux/userns_cache.h"
 #include "linux/probe.h"
 #include "linux/timings.h"
@@ -149,9 +150,10 @@ static int resolve_stream(const struct corral_policy *policy, const struct host 
 
 static int resolve_for(const struct corral_policy *policy, const struct purpose *purpose,
 		       struct prepared *p, struct err *e) {
-	return policy->stream != NULL
-		       ? resolve_stream(policy, &p->host, purpose, &p->policy, e)
-		       : resolve_into(policy, &p->host, purpose, &p->arena, &p->policy, e);
+	int rc = policy->stream != NULL
+			 ? resolve_stream(policy, &p->host, purpose, &p->policy, e)
+			 : resolve_into(policy, &p->host, purpose, &p->arena, &p->policy, e);
+	return rc != 0 ? -1 : backend_choose(&p->policy, &p->backend, e);
 }
 
 int prepared_resolve(const struct corral_policy *policy, bool to_run, struct prepared *p,
@@ -182,61 +184,29 @@ void prepared_hash(void *prepared) {
 
 /* ---- the plan ---- */
 
-/* True when the run may have no namespaces: the level needs none, or the host cannot create
- * them. */
-static bool may_lack_namespaces(const struct prepared *p) {
-	int64_t level = policy_num(&p->policy, KEY_LEVEL);
-	return !p->host.userns || (level != LEVEL_AUTO && level != LEVEL_FULL) ||
-	       policy_num(&p->policy, KEY_MODE) == MODE_FULL_ACCESS;
-}
+/* The facts of a snapshot, as a probe of that host would have found them. */
+static int find_recorded(struct prepared *p, struct err *e) {
+	const struct snapshot *s = p->recorded;
 
-static void find_cgroups(struct prepared *p, bool with_scope) {
-	if (p->recorded != NULL) {
-		bool none = p->recorded->cgroup.kind == CGROUP_NONE;
-		p->host.cgroup = with_scope && none ? p->recorded->scope : p->recorded->cgroup;
-		return;
+	if (plan_may_lack_namespaces(&p->policy, &p->host) && p->host.run_dir == NULL) {
+		return err_set(e, ERR_SETUP, "snapshot",
+			       "the recorded host has no directory for temporary files "
+			       "(caller.run_dir)");
 	}
-	probe_cgroups(&p->host);
-	if (with_scope) {
-		probe_scope(&p->host);
+	if (plan_wants_groups(&p->policy, &p->host)) {
+		bool scope = plan_wants_scope(&p->policy) && s->cgroup.kind == CGROUP_NONE;
+		p->host.cgroup = scope ? s->scope : s->cgroup;
 	}
-}
-
-static void find_sampling(struct prepared *p) {
-	if (p->recorded != NULL) {
-		p->host.sampling_why = p->recorded->sampling_why;
-	} else {
-		probe_sampling(&p->host);
+	if (plan_wants_samples(&p->policy, &p->host)) {
+		p->host.sampling_why = s->sampling_why;
 	}
-}
-
-static int find_run_dir(struct prepared *p, struct err *e) {
-	if (p->recorded == NULL) {
-		return probe_without_namespaces(&p->arena, &p->host, e);
-	}
-	return p->host.run_dir != NULL ? 0
-				       : err_set(e, ERR_SETUP, "snapshot",
-						 "the recorded host has no directory for temporary "
-						 "files (caller.run_dir)");
+	return 0;
 }
 
 static int make_plan(struct prepared *p, struct err *e) {
-	if (!p->broker_refused && p->recorded == NULL) {
-		probe_broker(&p->host);
-	}
-	if (may_lack_namespaces(p) && find_run_dir(p, e) != 0) {
-		return -1;
-	}
-	/* Without a user namespace only a cgroup can limit the number of processes. */
-	bool counts = may_lack_namespaces(p) &&
-		      policy_num(&p->policy, KEY_LIMITS_PROCESSES) != LIMIT_NONE;
-	if (counts || plan_wants_groups(&p->policy, &p->host)) {
-		find_cgroups(p, plan_wants_scope(&p->policy));
-	}
-	if (plan_wants_samples(&p->policy, &p->host)) {
-		find_sampling(p);
-	}
-	return plan_build(&p->arena, &p->policy, &p->host, &p->plan, e);
+	int rc = p->recorded != NULL ? find_recorded(p, e)
+				     : p->backend->probe(&p->arena, &p->policy, &p->host, e);
+	return rc != 0 ? -1 : p->backend->prepare(&p->arena, &p->policy, &p->host, &p->plan, e);
 }
 
 /* The failure as the reason in the report: message, errno, remedy. */
@@ -259,6 +229,42 @@ static int replan_refused(struct prepared *p, struct err *e) {
 	p->host.userns = false;
 	p->host.userns_why = reason_of_failure(p, &refused);
 	return make_plan(p, e);
+}
+
+/* Whether namespaces are useful without a procfs of their own (plan.shares_proc).  Only with a
+ * Landlock domain that scopes signals: then the broker needs no list of processes.  A session lists
+ * the processes of each command, and a nested sandbox mounts a procfs: both need their own. */
+static bool can_share_proc(const struct prepared *p) {
+	return p->host.landlock_abi >= LANDLOCK_ABI_SCOPES && !p->is_session &&
+	       policy_num(&p->policy, KEY_NESTED) == 0;
+}
+
+static void use_failure(struct prepared *p, bool proc, const char *why) {
+	if (proc && can_share_proc(p)) {
+		p->host.proc_why = why;
+	} else {
+		p->host.userns = false;
+		p->host.userns_why = why;
+	}
+}
+
+static void use_cached_failure(struct prepared *p) {
+	bool proc = false;
+	const char *why = userns_cache_find(&p->arena, &p->host, &proc);
+
+	if (why != NULL) {
+		use_failure(p, proc, why);
+	}
+}
+
+/* While the plan is made, if it will probably have these namespaces. */
+static void start_early(struct prepared *p) {
+	if (p->wants_early && p->backend == &backend_linux &&
+	    !plan_may_lack_namespaces(&p->policy, &p->host) &&
+	    policy_num(&p->policy, KEY_NET_MODE) != NET_FULL &&
+	    policy_num(&p->policy, KEY_DAEMON_POOL) <= 0) {
+		p->early = early_start();
+	}
 }
 
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
@@ -284,9 +290,9 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	}
 	/* A report always tries namespaces; a run uses the cached failure. */
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
-		p->host.userns_why = userns_cache_find(&p->arena, &p->host);
-		p->host.userns = p->host.userns_why == NULL;
+		use_cached_failure(p);
 	}
+	start_early(p);
 	if (make_plan(p, e) != 0 && replan_refused(p, e) != 0) {
 		return -1;
 	}
@@ -335,14 +341,18 @@ static bool plans_namespaces(const struct prepared *p) {
 }
 
 static void give_up_namespaces(struct prepared *p, const char *why) {
-	p->host.userns = false;
-	p->host.userns_why = why;
+	use_failure(p, false, why);
 }
 
 /* A refused clone3() costs microseconds; a set-up that fails later is worth remembering. */
 static void remember_and_give_up_namespaces(struct prepared *p, const char *why) {
-	userns_cache_keep(&p->host, why);
+	userns_cache_keep(&p->host, false, why);
 	give_up_namespaces(p, why);
+}
+
+static void remember_and_give_up_proc(struct prepared *p, const char *why) {
+	userns_cache_keep(&p->host, true, why);
+	use_failure(p, true, why);
 }
 
 static bool plans_broker(const struct prepared *p) {
@@ -350,7 +360,7 @@ static bool plans_broker(const struct prepared *p) {
 }
 
 static void give_up_broker(struct prepared *p, const char *why) {
-	p->broker_refused = true;
+	p->host.notify_refused = true;
 	p->host.notify = p->host.sockets = false;
 	p->host.notify_why = why;
 }
@@ -363,6 +373,15 @@ static void give_up_scope(struct prepared *p, const char *why) {
 	p->host.scope_why = why;
 }
 
+static bool plans_shared_home(const struct prepared *p) {
+	return p->plan.home_source != NULL && !p->host.home_taken;
+}
+
+static void give_up_shared_home(struct prepared *p, const char *why) {
+	(void)why; /* the plan warns */
+	p->host.home_taken = true;
+}
+
 /* One mechanism that the host refused, and the facts that a plan without it is made from. */
 static const struct fallback {
 	enum err_kind kind;
@@ -371,8 +390,10 @@ static const struct fallback {
 } fallbacks[] = {
 	{ERR_NO_CLONE, plans_namespaces, give_up_namespaces},
 	{ERR_NO_NAMESPACES, plans_namespaces, remember_and_give_up_namespaces},
+	{ERR_NO_PROC, plans_namespaces, remember_and_give_up_proc},
 	{ERR_NO_BROKER, plans_broker, give_up_broker},
 	{ERR_NO_SCOPE, plans_scope, give_up_scope},
+	{ERR_HOME_TAKEN, plans_shared_home, give_up_shared_home},
 };
 
 int prepared_replan(struct prepared *p, struct err *e) {
@@ -440,6 +461,7 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 			return -1;
 		}
 		struct run_request request = {
+			.backend = p->backend,
 			.plan = &stage,
 			.policy = &p->policy,
 			.host = &p->host,
@@ -452,7 +474,7 @@ int prepared_rehearse(struct prepared *p, struct err *e) {
 		struct outcome outcome = {0};
 		if (rehearse_once(p, &request, &outcome, e) == 0) {
 			outcome_done(&outcome);
-			if (!plan_lacks_namespaces(&p->plan)) {
+			if (!plan_lacks_namespaces(&p->plan) && !p->plan.shares_proc) {
 				userns_cache_drop(&p->host);
 			}
 			return 0;

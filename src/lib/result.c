@@ -68,6 +68,7 @@ struct corral_result *result_new(const struct prepared *p) {
 	r->enforcement = (struct enforcement){
 		.level = plan_level_name(p->plan.level),
 		.engine = plan_engine_name(p->plan.engine),
+		.depth = p->plan.depth,
 		.timeout_ms = p->plan.timeout_ms,
 		.idle_ms = p->plan.idle_ms,
 		.memory_bytes = plan_memory_bytes(&p->plan),
@@ -364,6 +365,7 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 static void put_enforcement(struct emit *j, const struct enforcement *n, const char *audit_error) {
 	emit_string(j, "level", n == NULL ? NULL : n->level);
 	emit_string(j, "engine", n == NULL ? NULL : n->engine);
+	put_int_or_null(j, "depth", n != NULL, n == NULL ? 0 : n->depth);
 	emit_string(j, "policy_sha256",
 		    n == NULL || n->policy_sha256[0] == '\0' ? NULL : n->policy_sha256);
 	guarantees_emit(j, n == NULL ? NULL : n->guarantees);

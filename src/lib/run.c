@@ -13,6 +13,8 @@
 #include "lib/leaks.h"
 #include "lib/pool.h"
 #include "lib/sized.h"
+#include "base/auto.h"
+#include "linux/early.h"
 #include "linux/timings.h"
 
 #include <errno.h>
@@ -110,12 +112,14 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		return err_memory(e, "library");
 	}
 	*ret = (struct run_request){
+		.backend = p->backend,
 		.plan = &p->plan,
 		.policy = &p->policy,
 		.host = &p->host,
 		.argv = words,
 		.secrets = p->secrets.memory == NULL ? NULL : &p->secrets,
 		.timings = p->timings,
+		.early = p->early,
 		.in = o->in,
 		.out = o->out,
 		.err = o->err,
@@ -196,6 +200,7 @@ static int run_prepared(struct prepared *p, const char *const *argv, const struc
 }
 
 static void release(struct prepared *p) {
+	early_free(take_ptr(p->early));
 	leak_log_done(&p->args_leaks);
 	secrets_free(&p->secrets);
 	result_timings_done(p);
@@ -208,7 +213,8 @@ int corral_run(const struct corral_policy *policy, const char *const *argv,
 	struct corral_options o = CORRAL_OPTIONS_INIT;
 	struct prepared p = {.command = argv == NULL ? NULL : argv[0],
 			     .secrets_use = SECRETS_GIVEN,
-			     .hash_later = true};
+			     .hash_later = true,
+			     .wants_early = true};
 	struct asking ask = {.p = NULL};
 	struct err e = {0};
 
@@ -402,7 +408,7 @@ void corral_process_free(struct corral_process *process) {
 	if (process == NULL) {
 		return;
 	}
-	spawn_finish(&process->running.child, &unused);
+	process->running.child.backend->finish(&process->running.child, &unused);
 	keeping_end(&process->keeping, NULL, NULL);
 	process_release(process);
 }

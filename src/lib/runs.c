@@ -23,6 +23,7 @@ static void run_json(struct emit *j, const struct run_entry *r) {
 	emit_string(j, "id", r->id);
 	emit_int(j, "pid", r->pid);
 	emit_string(j, "level", r->level);
+	emit_string(j, "net", r->net);
 	emit_string(j, "workspace", r->workspace);
 	emit_strings(j, "command", r->argv, r->argc);
 	emit_bool(j, "command_complete", !r->cut);

@@ -37,6 +37,14 @@ static int check_filter(const struct plan *plan, struct err *e) {
 	return 0;
 }
 
+static int check_backend(const struct backend *b, struct err *e) {
+	if (b->sessions) {
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "session", "the backend %s has no sessions", b->name);
+	return err_fix(e, "use `corral run`, or --backend auto");
+}
+
 static int check_plan(const struct plan *plan, struct err *e) {
 	if (plan->scan_net != LEAK_OFF) {
 		(void)err_set(e, ERR_USAGE, "session",
@@ -74,6 +82,7 @@ static int open_once(struct corral_session *s, struct err *e) {
 	char *const argv[] = {name, NULL};
 	struct prepared *p = &s->prepared;
 	struct run_request request = {
+		.backend = p->backend,
 		.plan = &p->plan,
 		.policy = &p->policy,
 		.host = &p->host,
@@ -95,6 +104,9 @@ static int open_once(struct corral_session *s, struct err *e) {
 static int open_prepared(struct corral_session *s, struct err *e) {
 	int rc;
 
+	if (check_backend(s->prepared.backend, e) != 0) {
+		return -1;
+	}
 	while ((rc = check_plan(&s->prepared.plan, e)) == 0 && (rc = open_once(s, e)) != 0) {
 		if (prepared_replan(&s->prepared, e) != 0) {
 			break;
@@ -119,6 +131,7 @@ static int open_session(struct corral_session *s, const struct corral_policy *po
 	struct prepared *p = &s->prepared;
 
 	p->secrets_use = SECRETS_GIVEN;
+	p->is_session = true;
 	if (prepared_plan(policy, true, p, e) != 0) {
 		return -1;
 	}

@@ -179,7 +179,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.rows = o->rows == 0 ? 24 : o->rows,
 		.cols = o->columns == 0 ? 80 : o->columns,
 		.modes = o->modes,
-		.watch = {o->output, o->output_arg},
+		.watch = {o->output, o->output_arg, o->output_all != 0},
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);
@@ -242,13 +242,33 @@ static int check_call(const struct corral_session *session, const char *const *a
 
 /* ---- to the end ---- */
 
+static void tell_decisions(void *arg, const struct netlog *news) {
+	const struct corral_exec_options *o = arg;
+	struct buf out;
+	struct emit j;
+
+	buf_init(&out);
+	emit_init(&j, &out, false);
+	emit_object(&j, NULL);
+	network_emit(&j, news);
+	emit_end_object(&j);
+	if (!buf_failed(&out)) {
+		o->decided(o->decided_arg, out.data);
+	}
+	buf_done(&out);
+}
+
 static int run(struct corral_session *s, const char *const *argv,
 	       const struct corral_exec_options *o, struct prepared *p, struct corral_result **ret,
 	       struct err *e) {
 	struct session_command c;
+	struct corral_exec_options caller = *o;
 
 	if (request_of(s, p, argv, o, &c) != 0) {
 		return err_memory(e, "library");
+	}
+	if (o->decided != NULL) {
+		c.net = (struct net_listener){tell_decisions, &caller};
 	}
 	struct corral_result *r = result_new(p);
 	if (r == NULL) {

@@ -27,10 +27,10 @@ ENDS_WITH(corral_home_options, dry_run);
 ENDS_WITH(corral_scan_options, no_config);
 ENDS_WITH(corral_scan_calls, arg);
 ENDS_WITH(corral_secret_options, passphrase);
-ENDS_WITH(corral_audit_options, form);
+ENDS_WITH(corral_audit_options, reserved);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
-ENDS_WITH(corral_exec_options, reserved);
+ENDS_WITH(corral_exec_options, decided_arg);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }

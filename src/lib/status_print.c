@@ -128,6 +128,7 @@ static void text_groups(const struct status *s, struct buf *out) {
 
 static void text_surroundings(const struct status *s, struct buf *out) {
 	const struct mechanisms *m = &s->mechanisms;
+	char container[64];
 
 	row(out, "ptrace");
 	if (m->ptrace_scope == MECHANISM_UNKNOWN) {
@@ -149,8 +150,24 @@ static void text_surroundings(const struct status *s, struct buf *out) {
 			 "registers and names, but without memory\n");
 	}
 	row(out, "container");
-	buf_printf(out, "%s%s\n", m->container == NULL ? "none detected" : m->container,
-		   m->inside_corral ? ", inside Corral" : "");
+	const char *name = container_name(&m->container, container);
+	buf_puts(out, name == NULL ? "none detected" : name);
+	if (s->starts && s->run.plan.depth > 1) {
+		buf_printf(out, ", inside Corral: a run here has depth %u", s->run.plan.depth);
+	} else if (m->inside_corral) {
+		buf_puts(out, ", inside Corral");
+	}
+	buf_puts(out, "\n");
+}
+
+static void text_backends(const struct status *s, struct buf *out) {
+	for (size_t i = 0; backends[i] != NULL; i++) {
+		row(out, i == 0 ? "backends" : "");
+		buf_printf(out, "%s%s: ", backends[i]->name,
+			   backends[i] == s->run.backend ? " (used)" : "");
+		backends[i]->describe(&s->run.policy, &s->run.host, out);
+		buf_puts(out, "\n");
+	}
 }
 
 static void text_promise(const struct guarantee_report *p, struct buf *out) {
@@ -223,6 +240,7 @@ void status_text(const struct status *s, struct buf *out) {
 	buf_printf(out, "%s%s\n", why == NULL ? "work" : "not available: ", why == NULL ? "" : why);
 	text_groups(s, out);
 	text_surroundings(s, out);
+	text_backends(s, out);
 	(s->starts ? text_promises : text_failure)(s, out);
 	text_here(s, out);
 	for (size_t i = 0; i < s->nremedies; i++) {
@@ -301,8 +319,22 @@ static void json_mechanisms(struct emit *j, const struct status *s) {
 	emit_string(j, "destination", m->core_dumps);
 	emit_bool(j, "leave", dumps_leave(s));
 	emit_end_object(j);
-	emit_string(j, "container", m->container);
+	char container[64];
+	emit_string(j, "container", container_name(&m->container, container));
 	emit_bool(j, "inside_corral", m->inside_corral);
+	emit_end_object(j);
+}
+
+static void json_backends(struct emit *j, const struct status *s) {
+	emit_string(j, "backend", s->run.backend == NULL ? NULL : s->run.backend->name);
+	emit_object(j, "backends");
+	for (size_t i = 0; backends[i] != NULL; i++) {
+		struct buf line;
+		buf_init(&line);
+		backends[i]->describe(&s->run.policy, &s->run.host, &line);
+		emit_string(j, backends[i]->name, buf_failed(&line) ? NULL : line.data);
+		buf_done(&line);
+	}
 	emit_end_object(j);
 }
 
@@ -329,8 +361,14 @@ void status_json(const struct status *s, struct buf *out) {
 	emit_bool(&j, "starts", s->starts);
 	emit_string(&j, "level", level_reached(s));
 	emit_string(&j, "engine", engine_used(s));
+	if (s->starts) {
+		emit_int(&j, "depth", s->run.plan.depth);
+	} else {
+		emit_null(&j, "depth");
+	}
 	emit_string(&j, "kernel", s->mechanisms.kernel);
 	json_mechanisms(&j, s);
+	json_backends(&j, s);
 	guarantees_emit(&j, s->starts ? s->run.plan.guarantees : NULL);
 	json_error(&j, "error", s->starts ? &none : &s->failure);
 	json_error(&j, "here", &s->here);

@@ -16,10 +16,10 @@
 #include "lib/internal.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/dirent64.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "files/beneath.h"
 #include "plan/home.h"
 
 #include <errno.h>

@@ -10,9 +10,9 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/rights.h"
 #include "base/str.h"
 #include "data/paths.h"
-#include "files/rights.h"
 #include "lib/file_verdict.h"
 
 #include <fcntl.h>

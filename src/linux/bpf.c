@@ -42,6 +42,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the low word of an argument is its first");
 _Static_assert((int)BPF_ARCH_X86_64 == (int)SYSCALL_X86_64, "one numbering of architectures");
 _Static_assert((int)BPF_ARCH_AARCH64 == (int)SYSCALL_AARCH64, "one numbering of architectures");
+_Static_assert((int)BPF_ARCH_RISCV64 == (int)SYSCALL_RISCV64, "one numbering of architectures");
 
 /* The leaves of the tree: 0 is allow, then the checks, then one for every errno, and last
  * the notification of the broker (SECCOMP_RET_USER_NOTIF). */
@@ -395,6 +396,7 @@ static void write_program(struct program *p, const struct bpf_options *o) {
 	static const uint32_t audit_arch[] = {
 		[BPF_ARCH_X86_64] = AUDIT_ARCH_X86_64,
 		[BPF_ARCH_AARCH64] = AUDIT_ARCH_AARCH64,
+		[BPF_ARCH_RISCV64] = AUDIT_ARCH_RISCV64,
 	};
 	struct run runs[ANSWERS];
 	size_t nruns = collect_runs(o, runs);
@@ -417,6 +419,8 @@ enum bpf_arch bpf_native(void) {
 	return BPF_ARCH_X86_64;
 #elif defined(__aarch64__)
 	return BPF_ARCH_AARCH64;
+#elif defined(__riscv) && __riscv_xlen == 64
+	return BPF_ARCH_RISCV64;
 #else
 #error "the system call table has no column for this architecture"
 #endif

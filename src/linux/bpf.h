@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum bpf_arch { BPF_ARCH_X86_64, BPF_ARCH_AARCH64 };
+enum bpf_arch { BPF_ARCH_X86_64, BPF_ARCH_AARCH64, BPF_ARCH_RISCV64, BPF_ARCHS };
 
 struct bpf_options {
 	enum bpf_arch arch;

@@ -458,11 +458,7 @@ void follow_look(struct follow *f, int64_t now) {
 	if (f == NULL || f->view < 0 || now < f->next) {
 		return;
 	}
-	bool first = f->next == 0; /* the command has just started */
 	f->next = now + f->every;
-	if (first) {
-		return;
-	}
 	bool free = helper_ended(f, WNOHANG);
 	if (free && find_new(f)) {
 		start_helper(f);

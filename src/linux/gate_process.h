@@ -6,15 +6,9 @@
 
 #include "base/err.h"
 #include "gate/gate.h"
+#include "backend/backend.h"
 #include "linux/resolv_watch.h"
 #include "plan/plan.h"
-
-/* Serves the gate's questions about requests (gate/scan.h), while the gate runs and while it
- * ends. */
-struct gate_scanner {
-	void (*serve)(void *arg, int line); /* NULL: nothing is scanned */
-	void *arg;
-};
 
 struct gate_process {
 	int pidfd; /* of the gate; -1: there is none */

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "linux/home_set.h"
 #include "linux/mount_points.h"
 #include "linux/scratch.h"
 
@@ -136,12 +137,6 @@ int home_make(const struct plan *plan, struct err *e) {
 
 /* ---- use by a run ---- */
 
-/* On a file system without flock(2) the run continues without the lock. */
-static void lock_for(int dir, int kind) {
-	while (flock(dir, kind) != 0 && errno == EINTR) {
-	}
-}
-
 /* Whether the directory was not removed between open and flock. */
 static bool is_still(int dir, const char *path) {
 	struct stat held, named;
@@ -149,17 +144,18 @@ static bool is_still(int dir, const char *path) {
 	       held.st_ino == named.st_ino;
 }
 
-/* With an exclusive lock, removes the mount points that the last of several runs, or a killed
- * one, left.  The shared lock is converted, or lost: the kernel drops it before it refuses the
- * other.  True if there were any. */
-static bool sweep_if_alone(int dir) {
-	if (!mount_points_left(dir)) {
-		return false;
-	}
-	if (flock(dir, LOCK_EX | LOCK_NB) == 0) {
+/* With an exclusive lock, removes the mount points that the last of several runs left.  The shared
+ * lock is converted, or lost: the kernel drops it before it refuses the other. */
+static void sweep_if_alone(int dir) {
+	if (mount_points_left(dir) && flock(dir, LOCK_EX | LOCK_NB) == 0) {
 		mount_points_sweep(dir);
 	}
-	return true;
+}
+
+static int refuse_taken(const struct places *at, struct err *e) {
+	(void)err_set(e, ERR_HOME_TAKEN, "home",
+		      "other runs use the private home %s with other mount points", at->dir);
+	return err_fix(e, "wait until they have ended, or use --home ephemeral");
 }
 
 int home_begin(const struct plan *plan, struct home_use *ret, struct err *e) {
@@ -176,12 +172,12 @@ int home_begin(const struct plan *plan, struct home_use *ret, struct err *e) {
 		if (dir < 0 && errno != ENOENT) {
 			return err_sys_at(e, "home", "cannot open the private home", at.dir);
 		}
-		lock_for(dir, LOCK_SH);
-		if (sweep_if_alone(dir)) {
-			lock_for(dir, LOCK_SH);
-		}
-		if (!is_still(dir, at.dir)) {
+		bool joined = dir >= 0 && home_set_join(dir, plan->home_set);
+		if (dir < 0 || !is_still(dir, at.dir)) {
 			continue; /* removed since */
+		}
+		if (!joined) {
+			return refuse_taken(&at, e);
 		}
 		(void)futimens(dir, NULL); /* the time of the last use, for `corral home list` */
 		mount_points_make(plan, dir);
@@ -193,7 +189,7 @@ int home_begin(const struct plan *plan, struct home_use *ret, struct err *e) {
 
 void home_end(struct home_use *u) {
 	if (u->dir >= 0) {
-		(void)sweep_if_alone(u->dir); /* the lock is not needed any more */
+		sweep_if_alone(u->dir); /* the lock is not needed any more */
 		/* Explicitly: a child that the caller's program forked has a copy of it. */
 		(void)flock(u->dir, LOCK_UN);
 	}

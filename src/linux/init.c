@@ -31,6 +31,7 @@
 #include "linux/sched_slice.h"
 #include "linux/secrets.h"
 #include "linux/timings.h"
+#include "linux/view_report.h"
 #include "linux/warden.h"
 #include "linux/warm.h"
 
@@ -217,22 +218,27 @@ static uint64_t signals_of(const char *status, const char *name) {
 /* The signals that are ignored or have a handler: one file instead of a call for each signal. */
 static uint64_t signals_in_use(void) {
 	char status[4096];
-	auto_fd fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof status - 1);
+	const int flags = O_RDONLY | O_CLOEXEC;
+	long fd = raw_call(SYS_openat, AT_FDCWD, raw_pointer("/proc/self/status"), flags, 0);
+	long n = fd < 0 ? -1 : raw_call(SYS_read, fd, raw_pointer(status), sizeof status - 1);
 
+	if (fd >= 0) {
+		(void)raw_call(SYS_close, fd); /* nothing useful can be done about a failure */
+	}
 	status[n < 0 ? 0 : n] = '\0';
 	return signals_of(status, "\nSigIgn:\t") | signals_of(status, "\nSigCgt:\t");
 }
 
 void init_reset_signals(void) {
-	/* Raw, because libc refuses to change its two internal signals.  execve would reset
-	 * handlers, but an ignored signal would stay ignored. */
+	/* Raw, because libc refuses to change its two internal signals, and for the early process.
+	 * execve would reset handlers, but an ignored signal would stay ignored. */
 	static const unsigned long kernel_default[4];
 	uint64_t in_use = signals_in_use();
 	for (int n = 1; n < _NSIG; n++) {
 		if ((in_use >> (n - 1) & 1) != 0) {
-			(void)syscall(SYS_rt_sigaction, n, kernel_default, NULL,
-				      _NSIG / 8); /* EINVAL for SIGKILL and SIGSTOP */
+			/* EINVAL for SIGKILL and SIGSTOP */
+			(void)raw_call(SYS_rt_sigaction, n, raw_pointer(kernel_default), 0,
+				       _NSIG / 8);
 		}
 	}
 }
@@ -411,6 +417,9 @@ static void check_clock(struct init *in) {
 	if (in->report_start_at != LIMIT_NONE && now >= in->report_start_at) {
 		in->report_start_at = LIMIT_NONE;
 		send_report(in, REPORT_STARTED, 0);
+		if (view_report_send(in->kit) != 0) {
+			kill_all_and_exit(in);
+		}
 	}
 	if (in->deadline != LIMIT_NONE && now >= in->deadline) {
 		deadline_passed(in);

@@ -36,6 +36,7 @@ struct kit {
 	/* wardens */
 	struct run_state *run_state; /* shared with the parent */
 	struct timings *timings;     /* likewise; NULL: not wanted */
+	bool early;                  /* the early process has brought up lo and reset the signals */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */
@@ -46,6 +47,7 @@ struct kit {
 
 	/* mounts */
 	bool follow; /* send the mount namespace to the supervisor (linux/follow.c, ask_file.c) */
+	int view_fd; /* the mount namespace, until pid 1 sends it; -1: none, or sent */
 	/* overlayfs upperdir and workdir; -1: none */
 	int cow_upper, cow_work;
 	int beneath_fd; /* the workspace's .git beneath the mount that pins it; -1: none */

@@ -169,26 +169,6 @@ static void probe_apparmor(struct mechanisms *m) {
 	}
 }
 
-/* Documented marks of container engines; none of them is a proof. */
-static const char *container_kind(void) {
-	static const struct {
-		const char *file, *variable, *kind;
-	} marks[] = {
-		{.variable = "KUBERNETES_SERVICE_HOST", .kind = "kubernetes"},
-		{.file = "/.dockerenv", .kind = "docker"},
-		{.file = "/run/.containerenv", .kind = "podman"},
-		{.file = "/run/systemd/container", .kind = "a container, by systemd"},
-		{.variable = "container", .kind = "a container, by its environment"},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-		if ((marks[i].file != NULL && access(marks[i].file, F_OK) == 0) ||
-		    (marks[i].variable != NULL && getenv(marks[i].variable) != NULL)) {
-			return marks[i].kind;
-		}
-	}
-	return NULL;
-}
-
 static const char *core_destination(void) {
 	char pattern[16];
 
@@ -212,6 +192,6 @@ void mechanisms_probe(struct mechanisms *ret) {
 	ret->max_user_namespaces = number_in("/proc/sys/user/max_user_namespaces");
 	ret->unprivileged_userns_clone = number_in("/proc/sys/kernel/unprivileged_userns_clone");
 	ret->core_dumps = core_destination();
-	ret->container = container_kind();
+	ret->container = container_find("", (const char *const *)environ);
 	ret->inside_corral = getenv("CORRAL_LEVEL") != NULL && getenv("CORRAL_WORKSPACE") != NULL;
 }

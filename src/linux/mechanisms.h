@@ -9,6 +9,8 @@
 #ifndef CORRAL_LINUX_MECHANISMS_H
 #define CORRAL_LINUX_MECHANISMS_H
 
+#include "linux/container.h"
+
 #include <stdbool.h>
 
 /* A value that cannot be read. */
@@ -38,8 +40,8 @@ struct mechanisms {
 
 	const char *core_dumps; /* where kernel.core_pattern sends them: file, pipe, socket; NULL */
 
-	const char *container; /* the kind of container around this process; NULL: none found */
-	bool inside_corral;    /* by environment variables: not a proof */
+	struct container container; /* around this process */
+	bool inside_corral;         /* by environment variables: not a proof */
 };
 
 void mechanisms_probe(struct mechanisms *ret);

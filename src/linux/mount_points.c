@@ -4,7 +4,8 @@
  *
  * Theory.  A grant in HOME (--read ~/data.csv) is mounted on a file of the private home, which
  * later runs without the grant would find there, empty.  So a mount point is removed when the
- * last run that uses the home has ended, or when the next run starts after that one was killed.
+ * last run that uses the home has ended.  After a killed run the next one removes it: at its start,
+ * if it has other mount points (home_set.c), or at its end.
  *
  * Without namespaces nothing is mounted, and HOME is the private home itself.  There a symlink to
  * the granted path makes the grant visible under the name that programs use (~/data.csv).

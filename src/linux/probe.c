@@ -365,11 +365,16 @@ static bool tracing_is_closed(void) {
 	return fd >= 0 && read(fd, &c, 1) == 1 && c >= '2';
 }
 
-/* Tests it on this process: an outer seccomp filter gives the same result. */
+/* Tests it on this process: an outer seccomp filter gives the same result.  The broker reads
+ * /proc/TID/mem where the call is refused (broker/caller.c). */
 static bool can_read_memory(void) {
 	char from = 'x', to = '\0';
 	struct iovec local = {&to, 1}, remote = {&from, 1};
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 && to == 'x';
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) {
+		return to == 'x';
+	}
+	auto_fd fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && pread(fd, &to, 1, (off_t)(uintptr_t)&from) == 1 && to == 'x';
 }
 
 /* An outer seccomp filter refuses the calls whatever their arguments are; the kernel refuses
@@ -382,13 +387,18 @@ static bool can_take_descriptors(void) {
 /* Does not test the seccomp listener: that needs a loaded filter, which cannot be removed. */
 void probe_broker(struct host *h) {
 	struct seccomp_notif_sizes sizes;
+
+	if (h->notify_refused) {
+		return;
+	}
 	h->notify_why = NULL;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
 		h->notify_why = "this kernel has no seccomp user notification";
 	} else if (tracing_is_closed()) {
 		h->notify_why = "kernel.yama.ptrace_scope is 2 or more";
 	} else if (!can_read_memory()) {
-		h->notify_why = "an outer seccomp filter refuses process_vm_readv";
+		h->notify_why =
+			"an outer seccomp filter or LSM refuses process_vm_readv and /proc/PID/mem";
 	}
 	h->notify = h->notify_why == NULL;
 	h->sockets = h->notify && can_take_descriptors();

@@ -80,3 +80,10 @@ int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_
 	*ret_len = (size_t)len;
 	return 0;
 }
+
+bool processors_are_several(void) {
+	unsigned char mask[MASK_SIZE];
+	long len = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+
+	return len <= 0 || count_set(mask, (size_t)len) > 1;
+}

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,8 @@ int64_t processors_keep(unsigned char *mask, size_t len, int64_t count, size_t f
  * all use the first ones.  NULL if this process may not use more than `count`. */
 int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_t *ret_len,
 		      struct err *e);
+
+/* Whether this process may use more than one; true if that cannot be read. */
+bool processors_are_several(void);
 
 #endif

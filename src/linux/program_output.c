@@ -109,17 +109,12 @@ union words {
 	char *const *plain;
 };
 
-static int start(const struct program_query *q, int out, pid_t *ret) {
-	const char *argv[QUERY_WORDS + 2] = {q->program};
-	const char *env[] = {q->home, q->path, "LC_ALL=C", NULL};
+static int start(const char *const *argv, const char *const *env, int out, pid_t *ret) {
 	union words arguments, environment;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 
-	for (size_t i = 0; i < QUERY_WORDS && q->words[i] != NULL; i++) {
-		argv[i + 1] = q->words[i];
-	}
 	arguments.given = argv;
 	environment.given = env;
 	(void)sigemptyset(&none);
@@ -138,7 +133,7 @@ static int start(const struct program_query *q, int out, pid_t *ret) {
 								   POSIX_SPAWN_SETSIGMASK) == 0 &&
 		     posix_spawnattr_setpgroup(&attributes, 0) == 0 &&
 		     posix_spawnattr_setsigmask(&attributes, &none) == 0;
-	int bad = ready ? posix_spawn(ret, q->program, &actions, &attributes, arguments.plain,
+	int bad = ready ? posix_spawn(ret, argv[0], &actions, &attributes, arguments.plain,
 				      environment.plain)
 			: ENOMEM;
 	(void)posix_spawnattr_destroy(&attributes);
@@ -182,8 +177,9 @@ static bool end(pid_t pid, int64_t until) {
 	return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool run(const struct program_query *q, struct buf *out) {
-	int64_t until = clock_ms() + ANSWER_MS;
+bool program_output_run(const char *const *argv, const char *const *env, int64_t ms,
+			struct buf *out) {
+	int64_t until = clock_ms() + ms;
 	int ends[2];
 	pid_t pid;
 
@@ -191,13 +187,23 @@ static bool run(const struct program_query *q, struct buf *out) {
 		return false;
 	}
 	auto_fd from = ends[0];
-	int started = start(q, ends[1], &pid);
+	int started = start(argv, env, ends[1], &pid);
 	(void)close(ends[1]); /* the program has its own copy */
 	if (started != 0) {
 		return false;
 	}
 	bool heard = read_output(from, until, out);
 	return end(pid, heard ? until : 0) && heard;
+}
+
+static bool run(const struct program_query *q, struct buf *out) {
+	const char *argv[QUERY_WORDS + 2] = {q->program};
+	const char *env[] = {q->home, q->path, "LC_ALL=C", NULL};
+
+	for (size_t i = 0; i < QUERY_WORDS && q->words[i] != NULL; i++) {
+		argv[i + 1] = q->words[i];
+	}
+	return program_output_run(argv, env, ANSWER_MS, out);
 }
 
 bool program_output(const void *ctx, const struct program_query *q, struct buf *out) {

@@ -37,6 +37,22 @@ static inline long raw_call6(long nr, const long a[6]) {
 			 : "memory");
 	return x0;
 }
+#elif defined(__riscv)
+static inline long raw_call6(long nr, const long a[6]) {
+	register long a7 __asm__("a7") = nr;
+	register long a0 __asm__("a0") = a[0];
+	register long a1 __asm__("a1") = a[1];
+	register long a2 __asm__("a2") = a[2];
+	register long a3 __asm__("a3") = a[3];
+	register long a4 __asm__("a4") = a[4];
+	register long a5 __asm__("a5") = a[5];
+
+	__asm__ volatile("ecall"
+			 : "+r"(a0)
+			 : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5)
+			 : "memory");
+	return a0;
+}
 #else
 #error "no system call instruction is known for this architecture"
 #endif

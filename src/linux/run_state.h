@@ -6,20 +6,12 @@
 #ifndef CORRAL_LINUX_RUN_STATE_H
 #define CORRAL_LINUX_RUN_STATE_H
 
+#include "backend/backend.h"
 #include "base/err.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The limit that a sampler found exceeded (linux/sampler.h). */
-enum overrun {
-	OVERRUN_NONE,
-	OVERRUN_MEMORY,     /* value: bytes */
-	OVERRUN_PROCESSES,  /* value: processes and threads */
-	OVERRUN_DISK,       /* value: bytes added */
-	OVERRUN_UNMEASURED, /* the sampler itself ended, so the limit was no longer enforced */
-};
 
 struct run_state {
 	_Atomic uint32_t begun;     /* the command's process is about to call execve(2) */
@@ -31,15 +23,6 @@ struct run_state {
 	_Atomic int64_t cpu_us, max_rss_kb;
 	_Atomic int64_t overrun_value; /* written before overrun */
 	_Atomic uint32_t overrun;      /* enum overrun: why a sampler killed the run */
-};
-
-/* A snapshot of it. */
-struct run_state_copy {
-	bool begun, ended, finished, timed_out, counted;
-	int status;
-	int64_t cpu_us, max_rss_kb;
-	enum overrun overrun;
-	int64_t overrun_value;
 };
 
 int run_state_new(struct run_state **ret, struct err *e);

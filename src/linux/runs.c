@@ -33,7 +33,7 @@ _Static_assert(RUNS_SIZE == (off_t)SLOTS * SLOT_SIZE, "the size of all slots");
 #define WORDS_MAX ((size_t)3800)
 #define WORD_MAX ((size_t)1000)
 
-#define MARK "corral 2"
+#define MARK "corral 3"
 
 static bool file_path(const char *state_dir, char out[PATH_MAX]) {
 	int n = snprintf(out, PATH_MAX, "%s/" FILE_NAME, state_dir);
@@ -87,7 +87,13 @@ struct entering {
 	char *const *argv;
 };
 
-/* "corral 2 PID SINCE CUT ARGC ID LEVEL", the workspace and the arguments, each with a NUL. */
+static const char *const net_names[] = {[NET_NONE] = "none",
+					[NET_FILTERED] = "filtered",
+					[NET_RESTRICTED] = "restricted",
+					[NET_FULL] = "full"};
+
+/* "corral 3 PID SINCE CUT ARGC ID LEVEL", the network, the workspace and the arguments, each with a
+ * NUL. */
 static void write_record(struct buf *out, const struct entering *r) {
 	char *const *argv = r->argv;
 	struct buf words;
@@ -105,6 +111,7 @@ static void write_record(struct buf *out, const struct entering *r) {
 		   cut || argv[argc] != NULL, argc, r->host->run_id,
 		   plan_level_name(r->plan->level));
 	buf_add(out, "", 1);
+	buf_add(out, net_names[r->plan->net.mode], strlen(net_names[r->plan->net.mode]) + 1);
 	buf_add(out, r->plan->workspace, strlen(r->plan->workspace) + 1);
 	buf_add(out, words.data, words.len);
 	out->failed = out->failed || buf_failed(&words);
@@ -173,6 +180,7 @@ static int parse_slot(struct arena *a, const char *slot, size_t len, struct run_
 	const char *at = slot, *end = slot + len;
 	struct run_entry entry;
 	if (!parse_head(next_string(&at, end), &entry) ||
+	    (entry.net = next_string(&at, end)) == NULL ||
 	    (entry.workspace = next_string(&at, end)) == NULL) {
 		return 0;
 	}

@@ -31,7 +31,7 @@ struct run_entry {
 	pid_t pid;        /* of the supervisor */
 	int64_t since_ms; /* since 1970 */
 	char id[RUN_ID_LENGTH + 1];
-	const char *level, *workspace;
+	const char *level, *net, *workspace;
 	const char **argv;
 	size_t argc;
 	bool cut; /* argv was truncated */

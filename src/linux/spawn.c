@@ -4,6 +4,7 @@
  * Theory.  Processes:
  *
  *   supervisor ──clone3──> pid 1 ──clone(VM|VFORK)──> command        with a pid namespace
+ *        └──────clone(VM)──> early process (linux/early.h): clones pid 1 in its place
  *   supervisor ──clone──> outer warden ──> inner warden ──> guard ──> command     without
  *        └──────clone──> gate (linux/gate_process.c), only with a filtered network
  *
@@ -13,6 +14,7 @@
  * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS,
  *    cgroup and network namespaces, in the run's cgroup.  It has a copy of the caller's
  *    memory, and the caller may have had threads: until execve it makes only system calls.
+ *    An early process has made the namespaces meanwhile, if there is one: then it calls clone3().
  *    Without namespaces clone() is enough, and the process becomes the outer warden.
  * 3. The first process enters the layers in the order of layers.c, then calls init_run()
  *    (linux/init.c), which clones the command and serves it until it ends.
@@ -26,6 +28,7 @@
  *                     (a fork of the caller may hold the channel)
  *   pid 1             the kernel; end-of-file on the channel  SIGKILL to the whole namespace
  *   warden or guard   linux/warden.h                          the others end the run
+ *   early process     waitid(2) in early_clone()              the caller gets an error, or "lost"
  *   gate              end-of-file on its channel              connect(2) fails in the sandbox
  *   any, in set-up    REPORT_ERROR or end-of-file             the caller gets the error
  *
@@ -50,6 +53,7 @@
 #include "linux/run_state.h"
 #include "linux/follow.h"
 #include "linux/disk_growth.h"
+#include "linux/early.h"
 #include "linux/init.h"
 #include "linux/journal.h"
 #include "linux/kernel_api.h"
@@ -196,7 +200,9 @@ static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
 	timings_stamp(k->timings, STEP_CLONE);
-	init_reset_signals();
+	if (!k->early) {
+		init_reset_signals();
+	}
 	timings_stamp(k->timings, STEP_SIGNALS);
 	if (plan_lacks_namespaces(k->plan)) {
 		if (warden_outer(k, &e) != 0) {
@@ -217,6 +223,11 @@ static _Noreturn void child_main(struct kit *k) {
 }
 
 static int clone_failed(const struct kit *k, struct err *e) {
+	if (errno == EOWNERDEAD) {
+		(void)err_set(e, ERR_SETUP, "spawn",
+			      "the process that makes the namespaces was killed");
+		return err_fix(e, "start the command again");
+	}
 	if (errno == EAGAIN || plan_lacks_namespaces(k->plan)) {
 		return err_sys(e, "spawn", "the kernel refused to create a process");
 	}
@@ -230,17 +241,26 @@ static long clone_warden(int *ret_pidfd) {
 	return syscall(SYS_clone, CLONE_PIDFD, NULL, ret_pidfd, NULL, NULL);
 }
 
-static long clone_init(const struct kit *k, int *ret_pidfd) {
+static void run_early_child(void *kit) {
+	child_main(kit);
+}
+
+/* With the namespaces that the early process has made; 0: it has not. */
+static long clone_early(struct kit *k, struct early *early, const struct clone_args *args,
+			int *ret_pidfd) {
+	k->early = true;
+	long pid = early_clone(early, args, run_early_child, k, ret_pidfd);
+	k->early = false;
+	return pid;
+}
+
+static long clone_init(struct kit *k, struct early *early, int *ret_pidfd) {
 	int pidfd = -1;
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			 CLONE_NEWCGROUP | CLONE_PIDFD,
+		.flags = CLONE_NEWPID | CLONE_NEWCGROUP | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = 0, /* the caller's wait(2) and SIGCHLD handler do not see it */
 	};
-	if (k->plan->own_net) {
-		args.flags |= CLONE_NEWNET;
-	}
 	if (k->waits) {
 		args.flags &= ~(uint64_t)CLONE_NEWCGROUP; /* layers/cgroup.c, after it has joined */
 	}
@@ -248,12 +268,21 @@ static long clone_init(const struct kit *k, int *ret_pidfd) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)k->cgroup_fd;
 	}
-	long pid = sys_clone3(&args);
+	long pid = early == NULL || !k->plan->own_net ? 0 : clone_early(k, early, &args, ret_pidfd);
+	if (pid != 0) {
+		return pid;
+	}
+	args.flags |= CLONE_NEWUSER | EARLY_SPACES;
+	if (!k->plan->own_net) {
+		args.flags &= ~(uint64_t)CLONE_NEWNET;
+	}
+	pid = sys_clone3(&args);
 	*ret_pidfd = pidfd;
 	return pid;
 }
 
-static int start_child(struct kit *k, struct child *ret, struct err *e) {
+static int start_child(struct kit *k, const struct spawn_request *r, struct child *ret,
+		       struct err *e) {
 	int pidfd = -1;
 	/* Signals stay blocked until the child has reset the caller's handlers. */
 	sigset_t all, before;
@@ -261,7 +290,8 @@ static int start_child(struct kit *k, struct child *ret, struct err *e) {
 	signal_mask(SIG_SETMASK, &all, &before);
 	secrets_inherit(k->secrets, true);
 	timings_stamp(k->timings, STEP_PREPARE);
-	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd) : clone_init(k, &pidfd);
+	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd)
+						  : clone_init(k, r->early, &pidfd);
 	if (pid == 0) {
 		child_main(k);
 	}
@@ -475,6 +505,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.ask_fd = -1,
 		.warden_fd = -1,
 		.beneath_fd = -1,
+		.view_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,
@@ -504,7 +535,7 @@ int spawn_start(struct arena *a, const struct spawn_request *r, struct child *re
 	int failed = open_ask(r, &k, &child, e) != 0 || prepare_lock(&k, r, e) != 0 ||
 		     prepare_records(&k, r, &child, e) != 0 || prepare_layers(&k, e) != 0 ||
 		     measure_disk(a, r, &growth, e) != 0 || make_cgroup(&k, &child, e) != 0 ||
-		     start_gate(&k, r, &child, e) != 0 || start_child(&k, &child, e) != 0;
+		     start_gate(&k, r, &child, e) != 0 || start_child(&k, r, &child, e) != 0;
 	layers_done(&k);
 	gate_process_handed(&child.gate);
 	drop_fd(&k.channel_fd);

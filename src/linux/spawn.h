@@ -20,10 +20,16 @@
  *      result gives is true;
  *  E7  a run leaves no process, mount, cgroup or file behind, and nothing in the workspace
  *      that the command did not write; nor when its processes were killed, except for the
- *      control group and mount points in its private home, which the next run removes. */
+ *      control group and mount points in its private home, which the next run removes.
+ *  E8  the early process (linux/early.h), which shares the supervisor's memory, makes raw system
+ *      calls only, writes to its own struct and stack alone, and blocks every signal; it enters
+ *      no layer and executes nothing, and ends with the thread that started it.  A run without
+ *      it, or whose early process made no namespaces, runs all the same; one whose early process
+ *      was killed ends; and no first process is cloned twice. */
 #ifndef CORRAL_LINUX_SPAWN_H
 #define CORRAL_LINUX_SPAWN_H
 
+#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "linux/run_state.h"
@@ -36,75 +42,6 @@
 #include <sys/types.h>
 #include <termios.h>
 
-/* From pid 1 to the supervisor. */
-enum report_kind {
-	REPORT_ERROR = 1, /* err is set; no command runs */
-	REPORT_PTY,     /* carries the pty's master, or a session's ptmx (O_PATH), in SCM_RIGHTS */
-	REPORT_STARTED, /* execve succeeded; not sent when the command ends within 50 ms */
-	REPORT_STOPPED, /* terminal runs: the command stopped or continued; status is wait(2)'s */
-	REPORT_PEER,    /* carries a pty master whose slave pid 1 cannot open; status has open(2)'s
-			 * flags; ORDER_PEER returns the slave */
-	REPORT_VIEW,    /* carries the mount namespace's descriptor, for linux/follow.c */
-	REPORT_EXIT,    /* status is wait(2)'s; timed_out: the wall clock ended the command; only
-			 * pid 1 is left in the sandbox */
-};
-
-struct report {
-	uint32_t kind;
-	int32_t status;
-	uint32_t timed_out;
-	struct err err;
-};
-
-/* From the supervisor to pid 1. */
-enum order_kind {
-	ORDER_SIGNAL = 1, /* value: signal for the command's process group */
-	ORDER_END,        /* SIGTERM to every process, after the grace period SIGKILL */
-	ORDER_PEER,       /* value: 0, with the pty slave in SCM_RIGHTS; or -errno */
-	ORDER_JOIN,       /* the run's cgroup.procs in SCM_RIGHTS; only before set-up */
-	/* Of a session (linux/warm.h): */
-	ORDER_EXEC_SIGNAL, /* value: signal for the process group of command `exec` */
-	ORDER_EXEC_TREE,   /* value: signal for every process of its tree; one attempt */
-	ORDER_EXEC_FREEZE, /* SIGKILL for its tree, with the session stopped meanwhile */
-};
-
-struct order {
-	uint32_t kind;
-	int32_t value;
-	uint64_t exec; /* the number of a command of a session; 0: none */
-};
-
-/* Directories of a copy-on-write run (overlayfs), opened by the caller. */
-struct cow_fds {
-	int upper, work;
-	int lock; /* flock(2)ed; the first process holds a copy as long as it lives */
-};
-
-struct secrets;
-
-struct spawn_request {
-	const struct plan *plan;
-	const struct host *host;
-	char *const *argv;
-	const struct secrets *secrets; /* the values of the plan's secrets; NULL: none */
-	int fds[3];          /* stdin, stdout, stderr for the command; ignored with terminal */
-	const int *more_fds; /* become 3, 4, ... of the command */
-	size_t nmore_fds;
-	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
-	struct timings *timings;     /* stamps of the run; NULL: not wanted */
-	struct gate_scanner scanner; /* for plan->scan_net */
-	bool terminal;
-	uint16_t rows, cols;
-	const struct termios *modes; /* of the pty; NULL: the defaults */
-	bool asks;                   /* the caller answers the questions of child.ask */
-	bool rehearse;     /* set the sandbox up completely, but do not execve the command */
-	bool count_usage;  /* in the run state, for spawn_leave() */
-	bool attended;     /* the caller reads REPORT_PEER while the command runs */
-	bool report_start; /* send REPORT_STARTED at once, not after 50 ms */
-	bool session;      /* no command: a zygote, whose socket is more_fds[0] (linux/warm.h) */
-	bool parked;       /* it waits for its command on more_fds[0] (linux/parked.h) */
-};
-
 struct cgroup;
 struct follow;
 struct journal;
@@ -112,13 +49,14 @@ struct ledger;
 struct warm_state;
 
 struct child {
-	int pidfd;    /* of the first process: pid 1, or the outer warden */
-	pid_t pid;    /* its pid in the caller's pid namespace */
-	int channel;  /* the supervisor's end */
-	int ask;      /* the questions of the broker (linux/ask.h); -1: none */
-	bool wardens; /* there is no pid namespace: linux/warden.h */
-	bool adopted; /* by a process that is not its parent: linux/parked.h */
-	int memory;   /* of a parked one: run state and journal; -1: none */
+	const struct backend *backend; /* whose spawn() made it; set by the caller of that */
+	int pidfd;                     /* of the first process: pid 1, or the outer warden */
+	pid_t pid;                     /* its pid in the caller's pid namespace */
+	int channel;                   /* the supervisor's end */
+	int ask;                       /* the questions of the broker (linux/ask.h); -1: none */
+	bool wardens;                  /* there is no pid namespace: linux/warden.h */
+	bool adopted;                  /* by a process that is not its parent: linux/parked.h */
+	int memory;                    /* of a parked one: run state and journal; -1: none */
 	struct run_state *run_state;
 	struct timings *timings; /* the caller's; NULL: not wanted */
 	struct cgroup *cgroup;   /* NULL: none */
@@ -132,6 +70,8 @@ struct child {
 	struct gate_process gate;
 	struct samplers samplers; /* enforce the limits that have no cgroup controller */
 	const char *run_dir;      /* removed at the end; NULL: none */
+	const struct container_run
+		*container; /* of a container engine (docker/container.h); NULL */
 };
 
 /* Clones the first process and returns without reading a report: the set-up may still fail
@@ -150,18 +90,6 @@ int spawn_order(const struct child *c, enum order_kind kind, int value);
 
 /* The same for a command of a session. */
 int spawn_order_exec(const struct child *c, enum order_kind kind, uint64_t exec, int value);
-
-/* A figure of -1 is not known. */
-struct usage {
-	int64_t cpu_ms;
-	int64_t max_rss_kb;
-	int64_t processes_peak;
-	int64_t oom_kills;               /* processes of our cgroup that the OOM killer killed */
-	bool oom;                        /* there was one */
-	bool memory_limited;             /* … because of the limit of this cgroup */
-	bool processes_limited;          /* the pids controller refused a fork */
-	struct run_state_copy run_state; /* read after every process of the run ended */
-};
 
 /* Kills every process that is left in the sandbox, reaps the first one, reads the usage,
  * removes the cgroup and closes the descriptors.  Safe to call once, in any state. */

@@ -20,6 +20,10 @@
 #define FILE_NAME "namespaces"
 #define KEY_LEN 16
 
+/* The character after the key's line: what the host refuses. */
+#define NO_NAMESPACES 'n'
+#define NO_PROC 'p'
+
 /* The largest file is /proc/self/status. */
 #define FACT_MAX ((size_t)8192)
 
@@ -99,26 +103,27 @@ static bool file_path(const struct host *h, const char *suffix, char out[PATH_MA
 	return n > 0 && n < PATH_MAX;
 }
 
-const char *userns_cache_find(struct arena *a, const struct host *h) {
+const char *userns_cache_find(struct arena *a, const struct host *h, bool *ret_proc) {
 	char path[PATH_MAX];
 	struct buf text;
 	const char *why = NULL;
 
 	buf_init(&text);
 	if (file_path(h, "", path) && fd_read_file(path, TEXT_MAX, &text) == 0 &&
-	    text.len > KEY_LEN + 1) {
+	    text.len > KEY_LEN + 2) {
 		char key[KEY_LEN + 1];
 		make_key(h, key);
 		if (strncmp(text.data, key, KEY_LEN) == 0 && text.data[KEY_LEN] == '\n') {
-			why = arena_strdup(a, text.data + KEY_LEN + 1);
+			why = arena_strdup(a, text.data + KEY_LEN + 2);
+			*ret_proc = text.data[KEY_LEN + 1] == NO_PROC;
 		}
 	}
 	buf_done(&text);
 	return why;
 }
 
-void userns_cache_keep(const struct host *h, const char *why) {
-	char path[PATH_MAX], draft[PATH_MAX], key[KEY_LEN + 1], own[24];
+void userns_cache_keep(const struct host *h, bool proc, const char *why) {
+	char path[PATH_MAX], draft[PATH_MAX], key[KEY_LEN + 2], own[24];
 	(void)snprintf(own, sizeof own, ".%d", (int)gettid());
 	if (!file_path(h, "", path) || !file_path(h, own, draft)) {
 		return;
@@ -129,8 +134,9 @@ void userns_cache_keep(const struct host *h, const char *why) {
 	}
 	make_key(h, key);
 	key[KEY_LEN] = '\n';
-	bool kept = fd_write_all(fd, key, KEY_LEN + 1) == 0 &&
-		    fd_write_all(fd, why, strnlen(why, TEXT_MAX - KEY_LEN - 2)) == 0 &&
+	key[KEY_LEN + 1] = proc ? NO_PROC : NO_NAMESPACES;
+	bool kept = fd_write_all(fd, key, KEY_LEN + 2) == 0 &&
+		    fd_write_all(fd, why, strnlen(why, TEXT_MAX - KEY_LEN - 3)) == 0 &&
 		    rename(draft, path) == 0;
 	if (!kept) {
 		(void)unlink(draft); /* nothing is cached then */

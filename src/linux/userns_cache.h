@@ -14,10 +14,11 @@
 #include "base/arena.h"
 #include "plan/host.h"
 
-/* The cached reason why namespaces cannot be set up; NULL without an entry. */
-const char *userns_cache_find(struct arena *a, const struct host *h);
+/* The cached reason why namespaces cannot be set up; NULL without an entry.  *ret_proc: they can,
+ * but without a procfs of their own. */
+const char *userns_cache_find(struct arena *a, const struct host *h, bool *ret_proc);
 
-void userns_cache_keep(const struct host *h, const char *why);
+void userns_cache_keep(const struct host *h, bool proc, const char *why);
 
 /* Removes the entry, after a successful set-up. */
 void userns_cache_drop(const struct host *h);

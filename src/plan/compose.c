@@ -33,6 +33,9 @@ static int request_order(const void *left, const void *right) {
 	if (order == 0) {
 		order = (int)b->m.reach - (int)a->m.reach;
 	}
+	if (order == 0 && a->m.kind == MOUNT_PIN) {
+		order = (int)a->m.writable - (int)b->m.writable;
+	}
 	if (order == 0) {
 		order = (int)a->alias - (int)b->alias;
 	}
@@ -210,21 +213,39 @@ static int prune(struct builder *b, struct err *e) {
 
 /* ---- pins ---- */
 
-/* Pins the directories between a writable tree and a masked or read-only path in it: a rename of
- * one would move the mount and leave its name free (DN05, DN06).  In a read-only tree nothing can
- * be renamed. */
-static void pin_ancestors(struct builder *b, const char *target, const char *outer) {
-	const char *from = target + strlen(outer) + 1;
+/* Pins the directories between a writable tree and a masked or read-only path in it, and between a
+ * private directory and each mount in it: a rename of one would move the mount and leave its name
+ * free (DN05, DN06).  In a read-only tree nothing can be renamed. */
+static void pin_ancestors(struct builder *b, const char *target,
+			  const struct mount_request *outer) {
+	const char *from = target + strlen(outer->m.target) + 1;
+	bool own = !mount_request_is_tree(outer);
 	for (const char *p = strchr(from, '/'); p != NULL; p = strchr(p + 1, '/')) {
 		const char *dir = plan_keep_printf(b, "%.*s", (int)(p - target), target);
 		struct mount m = {
 			.kind = MOUNT_PIN,
 			.target = dir,
 			.writable = true,
-			.note = "contains a protected path",
+			.note = own ? "contains a mount point" : "contains a protected path",
 		};
-		mount_request_add(b, m, RANK_PIN);
+		mount_request_add(b, m, RANK_PIN)->own = own;
 	}
+}
+
+/* Whether a rename in `outer` could move the mount, or leave its name free. */
+static bool needs_pins(const struct mount_request *w, const struct mount_request *outer) {
+	if (outer == NULL || w->m.kind == MOUNT_PIN) {
+		return false;
+	}
+	if (mount_request_is_tree(outer)) {
+		bool restricts = hides(w) || (mount_request_is_tree(w) && !w->m.writable);
+		return restricts && outer->m.writable;
+	}
+	if (outer->m.kind == MOUNT_PRIVATE) {
+		return w->rank == RANK_READ || w->rank == RANK_WRITE; /* this run's alone */
+	}
+	return outer->own && w->m.kind != MOUNT_DIR && w->m.kind != MOUNT_LINK &&
+	       w->m.kind != MOUNT_FILE;
 }
 
 static int pin(struct builder *b, struct err *e) {
@@ -238,13 +259,13 @@ static int pin(struct builder *b, struct err *e) {
 	memcpy(fixed, b->requests, n * sizeof *fixed);
 	for (size_t i = 0; i < n; i++) {
 		const struct mount_request *outer = stack_top(&s, fixed[i].m.target);
-		bool restricts = hides(&fixed[i]) ||
-				 (mount_request_is_tree(&fixed[i]) && !fixed[i].m.writable);
-		if (restricts && outer != NULL && mount_request_is_tree(outer) &&
-		    outer->m.writable) {
-			pin_ancestors(b, fixed[i].m.target, outer->m.target);
+		if (needs_pins(&fixed[i], outer) &&
+		    !(b->no_namespaces && !mount_request_is_tree(outer))) {
+			pin_ancestors(b, fixed[i].m.target, outer);
 		}
-		s.items[s.n++] = &fixed[i];
+		if (fixed[i].m.kind != MOUNT_PIN) {
+			s.items[s.n++] = &fixed[i]; /* a pin does not change the content */
+		}
 	}
 	return 0;
 }
@@ -287,7 +308,8 @@ int compose(struct builder *b, struct err *e) {
 		return -1;
 	}
 	compose_settle(b);
-	if (b->no_namespaces && no_namespaces_spread(b, e) != 0) {
+	if (b->plan->engine != ENGINE_SEATBELT && b->no_namespaces &&
+	    no_namespaces_spread(b, e) != 0) {
 		return -1;
 	}
 	return b->out_of_memory ? err_memory(e, WHERE) : list_mounts(b, e);

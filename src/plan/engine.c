@@ -38,6 +38,9 @@ static enum engine engine_for(const struct host *h, enum level level) {
 		if (namespaces) {
 			return ENGINE_NAMESPACES;
 		}
+		if (h->seatbelt) {
+			return ENGINE_SEATBELT;
+		}
 		return has_landlock(h) ? ENGINE_LANDLOCK : ENGINE_NONE;
 	case LEVEL_MINIMAL:
 		return h->seccomp ? ENGINE_SECCOMP : ENGINE_NONE;
@@ -86,6 +89,14 @@ static int not_reached(const struct host *h, enum level wanted, const char *sett
 			plan_level_name(highest(h)));
 		return err_fix(e, "use --level %s: the outer sandbox stays in force",
 			       plan_level_name(highest(h)));
+	}
+	if (h->seatbelt) {
+		(void)err_set(e, ERR_SETUP, WHERE,
+			      "%s %s is required (%s), but macOS reaches %s with Seatbelt", setting,
+			      plan_level_name(wanted),
+			      policy_origin_text(from, origin, sizeof origin),
+			      plan_level_name(highest(h)));
+		return err_fix(e, "use --level %s", plan_level_name(highest(h)));
 	}
 	err_set(e, ERR_SETUP, WHERE,
 		"%s %s is required (%s), but this host reaches %s: seccomp %s, Landlock ABI %d, %s",
@@ -151,10 +162,11 @@ int engine_choose(struct plan *plan, const struct policy *p, const struct host *
 	}
 	plan->engine = engine;
 	plan->level = level;
-	if (engine >= ENGINE_LANDLOCK) {
+	if (engine == ENGINE_LANDLOCK || engine == ENGINE_NAMESPACES) {
 		plan->landlock_abi =
 			h->landlock_abi < LANDLOCK_ABI_KNOWN ? h->landlock_abi : LANDLOCK_ABI_KNOWN;
 	}
+	plan->shares_proc = engine == ENGINE_NAMESPACES && h->proc_why != NULL;
 	nested_choose(plan, p, h);
 	plan->broker = level != LEVEL_NONE && plan_lacks_namespaces(plan) && h->notify;
 	plan->run_dir = plan_lacks_namespaces(plan) ? h->run_dir : NULL;

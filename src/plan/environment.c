@@ -358,6 +358,9 @@ int environment_build(struct builder *b, struct err *e) {
 	set_prefixed(b);
 	set_variable(b, "CORRAL_WORKSPACE", plan->workspace_at);
 	set_variable(b, "CORRAL_LEVEL", plan_level_name(plan->level));
+	if (plan->depth > 1) {
+		set_variable(b, "CORRAL_DEPTH", plan_keep_printf(b, "%u", plan->depth));
+	}
 	if (b->out_of_memory) {
 		return err_memory(e, WHERE);
 	}

@@ -40,8 +40,9 @@ static const char *rights(const struct mount *m) {
 	case MOUNT_MASK_FILE:
 	case MOUNT_MASK_DIR:
 		return "hidden";
-	case MOUNT_PRIVATE:
 	case MOUNT_PROC:
+		return m->writable ? "rw" : "ro";
+	case MOUNT_PRIVATE:
 	case MOUNT_DEVICE:
 	case MOUNT_PTS:
 	case MOUNT_QUEUES:
@@ -230,6 +231,10 @@ static void text_places(const struct plan *plan, struct buf *out) {
 static void explain_text(const struct plan *plan, struct buf *out) {
 	buf_printf(out, "level      %s\nengine     %s\n", plan_level_name(plan->level),
 		   plan_engine_name(plan->engine));
+	if (plan->depth > 1) {
+		buf_printf(out, "depth      %u (inside %u of Corral)\n", plan->depth,
+			   plan->depth - 1);
+	}
 	text_places(plan, out);
 	text_guarantees(plan, out);
 	buf_puts(out, "\nfiles\n");
@@ -330,6 +335,7 @@ static void explain_json(const struct plan *plan, struct buf *out) {
 	emit_object(&j, NULL);
 	emit_string(&j, "engine", plan_engine_name(plan->engine));
 	emit_string(&j, "level", plan_level_name(plan->level));
+	emit_int(&j, "depth", plan->depth);
 	emit_int(&j, "landlock_abi", plan->landlock_abi);
 	json_places(&j, plan);
 	guarantees_emit(&j, plan->guarantees);

@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct mount) == 120, "write the new field, then change th
 _Static_assert(sizeof(struct rule) == 96, "write the new field, then change this number");
 _Static_assert(sizeof(struct plan) - sizeof(struct guarantee_report[GUARANTEE_COUNT]) -
 			       sizeof(struct net_plan) ==
-		       728,
+		       768,
 	       "write the new field, then change this number");
 #endif
 
@@ -112,10 +112,11 @@ static void put_limits(struct buf *out, const struct plan *plan) {
 
 static void put_places(struct buf *out, const struct plan *plan) {
 	const char *const texts[] = {
-		plan->workspace,    plan->workspace_at, plan->home_source, plan->home_at,
-		plan->home_own,     plan->own_dirs[0],  plan->own_dirs[1], plan->own_dirs[2],
-		plan->own_files[0], plan->own_files[1], plan->cwd,         plan->hostname,
-		plan->stand_in,     plan->run_dir,      plan->cow_dir,     plan->net.resolver,
+		plan->workspace,   plan->workspace_at, plan->home_source,  plan->home_at,
+		plan->home_own,    plan->own_dirs[0],  plan->own_dirs[1],  plan->own_dirs[2],
+		plan->own_dirs[3], plan->own_dirs[4],  plan->own_files[0], plan->own_files[1],
+		plan->cwd,         plan->hostname,     plan->stand_in,     plan->run_dir,
+		plan->cow_dir,     plan->net.resolver, plan->home_set,
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -148,6 +149,7 @@ void plan_fingerprint(const struct plan *plan, const struct host *host, struct b
 		plan->judges,
 		plan->nested,
 		plan->inner,
+		plan->shares_proc,
 		(uint64_t)plan->gate_abi,
 		plan->spin,
 		plan->traits,

@@ -94,9 +94,8 @@ static bool holds_cpus(const struct plan *plan, int64_t millis) {
 static int check_alone(const struct plan *plan, const struct policy *p, struct err *e) {
 	const struct value *tmp = policy_floor(p, KEY_LIMITS_TMP_SIZE);
 	const struct value *cpus = policy_floor(p, KEY_LIMITS_CPUS);
-	if (tmp != NULL && plan->engine != ENGINE_NAMESPACES) {
-		return refuse(KEY_LIMITS_TMP_SIZE, tmp,
-			      "only the namespaces engine has a private /tmp", e);
+	if (tmp != NULL && plan->engine < ENGINE_NAMESPACES) {
+		return refuse(KEY_LIMITS_TMP_SIZE, tmp, "this engine has no private /tmp", e);
 	}
 	if (cpus != NULL && cpus->num != LIMIT_NONE && !holds_cpus(plan, cpus->num)) {
 		return refuse(KEY_LIMITS_CPUS, cpus, plan->guarantees[GUARANTEE_LIMITS_CPU].why, e);

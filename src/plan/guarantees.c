@@ -47,7 +47,9 @@ static const char *const engine_names[] = {
 	[ENGINE_NONE] = "none",
 	[ENGINE_SECCOMP] = "seccomp",
 	[ENGINE_LANDLOCK] = "landlock",
+	[ENGINE_SEATBELT] = "seatbelt",
 	[ENGINE_NAMESPACES] = "namespaces",
+	[ENGINE_CONTAINER] = "container",
 };
 
 const char *guarantee_name(enum guarantee g) {
@@ -97,8 +99,9 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 	}
 	if (plan->inner) {
 		made.state = STATE_WEAKER;
-		made.why = "a nested sandbox is allowed: mounting an overlay removes files in its "
-			   "work directory, whatever their names";
+		made.why =
+			"a nested sandbox is allowed: while it is set up it can create protected "
+			"names as empty files, which are removed after the run";
 		return made;
 	}
 	if (plan->judges) {
@@ -223,6 +226,22 @@ static const char *level_warning(const struct plan *plan) {
 	}
 }
 
+/* The names that Corral protects by itself need no request of the policy, so that a run says when
+ * one of them is open.  In another run the outer one protects the same names. */
+static void warn_of_names(struct builder *b) {
+	const struct guarantee_report *made = &b->plan->guarantees[GUARANTEE_FS_DENY];
+	bool unchecked = b->plan->exceptions != 0 && !b->plan->judges && !b->plan->inner;
+
+	if (unchecked && b->plan->level >= LEVEL_STANDARD && made->state == STATE_WEAKER &&
+	    plan_caller_variable(b->h, "CORRAL_LEVEL") == NULL &&
+	    !plan_accepts_loss(b->p, guarantee_names[GUARANTEE_FS_DENY])) {
+		plan_warn(b, plan_keep_printf(b,
+					      "fs.deny is weaker on this host: %s; to run without "
+					      "this warning: --allow-degraded fs.deny",
+					      made->why));
+	}
+}
+
 void guarantees_warn(struct builder *b) {
 	struct plan *plan = b->plan;
 	const char *warning = level_warning(plan);
@@ -231,6 +250,7 @@ void guarantees_warn(struct builder *b) {
 	if (warning != NULL) {
 		plan_warn(b, warning);
 	}
+	warn_of_names(b);
 	for (size_t i = 0; i < ARRAY_LEN(limits_of_groups); i++) {
 		const struct value *v = &b->p->values[limits_of_groups[i].key];
 		const struct guarantee_report *made =
@@ -258,6 +278,23 @@ struct guarantee_report guarantees_named(const struct plan *plan) {
 		};
 	}
 	return (struct guarantee_report){.state = STATE_ENFORCED, .by = {"gate"}};
+}
+
+/* Other processes are in another user namespace and outside of the Landlock domain: the kernel
+ * refuses everything that it checks as tracing. */
+static struct guarantee_report pid(const struct plan *plan) {
+	if (!plan->shares_proc) {
+		return (struct guarantee_report){.state = STATE_ENFORCED,
+						 .by = {"pidns", "procfs"}};
+	}
+	return (struct guarantee_report){
+		.state = STATE_WEAKER,
+		.by = {"pidns", "userns", "landlock"},
+		.why = "no procfs of its own can be mounted here, so /proc is that of the caller: "
+		       "its other processes can be seen with their command lines, mounts and "
+		       "connections, but neither signalled nor traced, and a process has another "
+		       "number in /proc than in kill(2)",
+	};
 }
 
 static struct guarantee_report exec_with_mounts(const struct plan *plan) {
@@ -305,6 +342,10 @@ void guarantees_make(struct plan *plan) {
 
 	guarantees[GUARANTEE_EXEC] = guarantee_exec(plan);
 
+	if (plan->engine == ENGINE_SEATBELT) {
+		guarantees_seatbelt(plan);
+		return;
+	}
 	if (plan_lacks_namespaces(plan)) {
 		guarantees_no_namespaces(plan);
 		return;
@@ -314,8 +355,7 @@ void guarantees_make(struct plan *plan) {
 	guarantees[GUARANTEE_FS_READ] = files(landlock);
 	guarantees[GUARANTEE_FS_DENY] = guarantee_deny(plan, "mount");
 	guarantees[GUARANTEE_IPC] = ipc(plan);
-	guarantees[GUARANTEE_PID] =
-		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"pidns", "procfs"}};
+	guarantees[GUARANTEE_PID] = pid(plan);
 	guarantees[GUARANTEE_ENV] =
 		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"environment"}};
 	guarantees[GUARANTEE_LIFETIME] =

@@ -109,8 +109,15 @@ static void show_private_home(struct builder *b) {
 		return;
 	}
 	plan->home_source =
-		plan_keep_printf(b, "%s/homes/%s/home", b->plan->own_dirs[0], home_name(b));
+		plan_keep_printf(b, "%s/homes/%s/" HOME_DIR, b->plan->own_dirs[0], home_name(b));
+	if (b->h->home_taken) {
+		plan_warn(b, "other runs of this workspace use its private HOME with other grants "
+			     "in HOME; this run uses a separate one");
+	}
 	if (b->no_namespaces) {
+		home_set_without_mounts(b);
+		plan->home_source =
+			b->h->home_taken ? home_set_apart(b, plan->home_source) : plan->home_source;
 		plan->home_at = plan->home_source;
 	}
 	struct mount m = {

@@ -45,3 +45,11 @@ const char *host_fs_canonical(struct builder *b, const char *path, struct look s
 	}
 	return host_fs_resolve(b, path);
 }
+
+void host_as_macos(struct host *h) {
+	h->seatbelt = true;
+	h->userns = h->seccomp = h->notify = h->sockets = false;
+	h->userns_why = h->notify_why = "macOS has no such mechanism";
+	h->landlock_abi = 0;
+	h->cgroup = (struct host_cgroup){.why = "macOS has no cgroups"};
+}

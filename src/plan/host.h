@@ -92,6 +92,17 @@ struct host_cgroup {
 	char dir[3][HOST_CGROUP_PATH]; /* memory, pids, cpu */
 };
 
+/* A container engine, as its own command reports it (docker/engine.c). */
+struct host_container {
+	const char *program;    /* path of its command */
+	bool rootless;          /* containers have the caller's rights, not root's */
+	bool seccomp;           /* it loads profiles */
+	bool memory, pids, cpu; /* limits that it enforces */
+	bool init;              /* it has a pid 1 of its own */
+	bool proxies;           /* its client adds variables of its own */
+	uint64_t processes;     /* the highest RLIMIT_NPROC that the caller may set; 0: unknown */
+};
+
 struct host {
 	uint32_t uid, gid;
 	bool privileged;  /* euid 0 */
@@ -107,6 +118,7 @@ struct host {
 	int64_t started_ms;     /* since 1970 */
 	const char *state_dir;  /* where Corral keeps its own state, or NULL */
 	bool state_closed;      /* it cannot be created or written */
+	bool home_taken;        /* other runs use the private home, with other mount points in it */
 	const char *const *environ;   /* the caller's */
 	unsigned char *environ_used;  /* of each, an enum variable_use; NULL: not recorded */
 	struct identity git;          /* user.name and user.email of the caller */
@@ -115,9 +127,13 @@ struct host {
 	struct git_obeyed git_obeyed; /* hooks and files that the caller's git settings name */
 	bool userns;                  /* user namespaces can be created */
 	const char *userns_why;       /* why not, with the remedy */
+	const char *proc_why;         /* why a run can mount no procfs of its own; NULL: it can */
 	int landlock_abi;             /* 0: none */
 	bool seccomp;
+	bool seatbelt; /* macOS: sandbox-exec(1); then none of the three above */
 	/* probe_broker() */
+	bool notify_refused; /* the kernel gave no listener, also if a probe finds that it has one
+			      */
 	bool notify; /* seccomp user notification works, and the caller's memory can be read */
 	const char *notify_why; /* why not */
 	bool sockets;           /* and its sockets can be duplicated (pidfd_getfd) */
@@ -125,6 +141,7 @@ struct host {
 	const char *run_dir; /* an unused path for the directory of the run */
 	const char *cow_dir; /* an unused path for the changes of a run; NULL without a state
 			      * directory */
+	const struct host_container *container; /* for the backends docker and podman; NULL */
 	struct host_cgroup cgroup;
 	const char *scope_why; /* why systemd gave no scope when one was tried; NULL: try */
 	const char
@@ -137,6 +154,9 @@ struct host {
 	bool (*ask)(const void *ctx, const struct program_query *q, struct buf *out);
 	const void *ask_ctx;
 };
+
+/* The host as macOS has it: Seatbelt, and no mechanism of Linux. */
+void host_as_macos(struct host *h);
 
 /* The caller's variable, or NULL; the first of several wins. */
 const char *plan_caller_variable(const struct host *h, const char *name);

@@ -214,6 +214,14 @@ void follow_mark(struct builder *b);
 
 void home_choose(struct builder *b);
 void home_show(struct builder *b);
+/* The name of a home on the host, in a directory of its own. */
+#define HOME_DIR "home"
+/* home_set.c: fills plan->home_set; after compose(). */
+void home_set_build(struct builder *b);
+/* The same without namespaces; before the home is chosen. */
+void home_set_without_mounts(struct builder *b);
+/* The home that runs with this set use while others use the workspace's. */
+const char *home_set_apart(struct builder *b, const char *home);
 void skeleton_show(struct builder *b);
 /* Requests a git configuration file with the caller's name and address, if git has any; after
  * git_show(). */
@@ -238,6 +246,7 @@ int patterns_check(const struct builder *b, struct err *e);
 
 /* nested.c: what a sandbox inside this one may use.  Choose after the engine; check before the net;
  * the traits of the filter that follow, once plan->broker is known. */
+unsigned nested_depth(const struct host *h);
 void nested_choose(struct plan *plan, const struct policy *p, const struct host *h);
 int nested_check(struct builder *b, struct err *e);
 unsigned nested_traits(const struct plan *plan);
@@ -352,10 +361,15 @@ struct guarantee_report guarantee_deny(const struct plan *plan, const char *by);
 struct guarantee_report guarantees_named(const struct plan *plan);
 /* guarantees_no_namespaces.c: the same for engines without namespaces. */
 void guarantees_no_namespaces(struct plan *plan);
+
+/* seatbelt/guarantees.c: the same for macOS. */
+void guarantees_seatbelt(struct plan *plan);
+
+/* seatbelt/rules.c: adds rules for the directories of the run itself. */
+void seatbelt_extend_rules(struct builder *b);
 void guarantees_warn(struct builder *b);
 /* Whether --allow-degraded names this guarantee. */
 bool plan_accepts_loss(const struct policy *p, const char *name);
-int guarantees_check(const struct plan *plan, const struct policy *p, struct err *e);
 
 /* masks.c: hides a path if it exists, is reachable and a tree shows it. */
 void masks_hide_if_shown(struct builder *b, const char *path, const char *note);

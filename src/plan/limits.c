@@ -80,8 +80,9 @@ static const struct rlimit_row standing[] = {
 	 * host's core_pattern names.  One byte, not none: a core_pattern that pipes into a program
 	 * ignores every limit but 1. */
 	{RLIMIT_CORE, 1},
-	/* The kernel charges these in all parent user namespaces: the run's use counts against the
-	 * host's user.  Half of the kernel's default. */
+/* The kernel charges these in all parent user namespaces: the run's use counts against the
+ * host's user.  Half of the kernel's default. */
+#ifdef RLIMIT_MSGQUEUE /* of Linux */
 	{RLIMIT_MSGQUEUE, 819200 / 2},
 	/* Timers count as well; a small part of the default, which grows with memory. */
 	{RLIMIT_SIGPENDING, 4096},
@@ -89,6 +90,7 @@ static const struct rlimit_row standing[] = {
 	 * negative nice value, and the kernel's default of locked memory. */
 	{RLIMIT_RTPRIO, 0},
 	{RLIMIT_NICE, 0},
+#endif
 	{RLIMIT_MEMLOCK, 8 << 20},
 };
 
@@ -282,10 +284,18 @@ static void plan_disk(struct plan *plan, const struct policy *p) {
 	set_guarantee(plan, GUARANTEE_LIMITS_DISK, &made);
 }
 
+bool plan_may_lack_namespaces(const struct policy *p, const struct host *h) {
+	int64_t level = policy_num(p, KEY_LEVEL);
+	return !h->userns || (level != LEVEL_AUTO && level != LEVEL_FULL) ||
+	       policy_num(p, KEY_MODE) == MODE_FULL_ACCESS;
+}
+
+/* Without a user namespace only a cgroup can limit the number of processes. */
 bool plan_wants_groups(const struct policy *p, const struct host *h) {
 	return limit_of(p, KEY_LIMITS_MEMORY) != LIMIT_NONE ||
 	       limit_of(p, KEY_LIMITS_CPUS) != LIMIT_NONE ||
-	       ((h->privileged || !h->userns) && limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
+	       ((h->privileged || plan_may_lack_namespaces(p, h)) &&
+		limit_of(p, KEY_LIMITS_PROCESSES) != LIMIT_NONE);
 }
 
 bool plan_wants_scope(const struct policy *p) {

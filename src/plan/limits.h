@@ -17,6 +17,10 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 /* True when the plan for this policy depends on host->sampling_why; host->cgroup is known. */
 bool plan_wants_samples(const struct policy *p, const struct host *h);
 
+/* True when the run may have no namespaces: the level needs none, or the host cannot create them.
+ * Then the plan depends on host->run_dir. */
+bool plan_may_lack_namespaces(const struct policy *p, const struct host *h);
+
 /* True when the plan for this policy depends on host->cgroup. */
 bool plan_wants_groups(const struct policy *p, const struct host *h);
 

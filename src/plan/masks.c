@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/seatbelt.h"
 
 #include <limits.h>
 
@@ -141,11 +142,23 @@ static bool etc_lacks(const struct name_filter *names, const char *path) {
 	return str_starts(path, "/etc/") && !name_filter_may_have(names, name, strcspn(name, "/"));
 }
 
+static void hide_of_macos(struct builder *b, const struct home_trees *home) {
+	for (size_t i = 0; i < macos_hidden.count; i++) {
+		masks_hide_if_shown(b, macos_hidden.rows[i].path, "sensitive");
+	}
+	for (size_t i = 0; i < macos_credentials.count; i++) {
+		hide_in_home(b, home, macos_credentials.rows[i].path);
+	}
+}
+
 static void hide_sensitive(struct builder *b) {
 	struct home_trees home = find_home_trees(b);
 	struct name_filter etc = {0};
 	bool listed = b->h->fs.names != NULL && masks_is_shown(b, "/etc") &&
 		      b->h->fs.names(b->h->fs.ctx, "/etc", &etc);
+	if (b->plan->engine == ENGINE_SEATBELT) {
+		hide_of_macos(b, &home);
+	}
 	for (size_t i = 0; i < sensitive_paths.count; i++) {
 		const struct path_row *row = &sensitive_paths.rows[i];
 		if (!(b->no_namespaces && (row->flags & PATH_MILD) != 0) &&
@@ -207,7 +220,7 @@ static int own_dir_missing(struct builder *b, const char *dir, struct err *e) {
 		}
 		err_set(e, ERR_REFUSED, WHERE,
 			"%s does not exist, and the command could create it with a policy for the "
-			"next run",
+			"next run, or with sockets for others",
 			dir);
 		return err_fix(e, "create it first: mkdir -p %s", dir);
 	}

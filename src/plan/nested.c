@@ -8,6 +8,10 @@
  * that a mount protects in the run's namespace, and a bind mount gives a file another path; so the
  * broker serves every call that changes a file (linux/broker/view.c).
  *
+ * The depth comes from variables that the sandbox around sets, CORRAL_LEVEL and, from the second
+ * on, CORRAL_DEPTH.  A command can change them.  The number is for reports; no rule depends on it.
+ * The kernel's count of seccomp filters says less: containers and services set filters too.
+ *
  * Not for root: the kernel maps user 0 only for a process with CAP_SETFCAP, which no process of the
  * run has; and user 0 may write to files of procfs that Landlock alone protects.
  *
@@ -17,6 +21,22 @@
 #include "plan/internal.h"
 
 #include "data/syscalls.h"
+
+#include <stdlib.h>
+
+/* The kernel combines at most 16 Landlock domains and 32 KB of filters: a larger number is wrong.
+ */
+#define DEPTH_MAX 64
+
+unsigned nested_depth(const struct host *h) {
+	const char *around = plan_caller_variable(h, "CORRAL_DEPTH");
+
+	if (plan_caller_variable(h, "CORRAL_LEVEL") == NULL) {
+		return 1;
+	}
+	long depth = around == NULL ? 1 : strtol(around, NULL, 10);
+	return depth < 1 || depth >= DEPTH_MAX ? 2 : (unsigned)depth + 1;
+}
 
 void nested_choose(struct plan *plan, const struct policy *p, const struct host *h) {
 	plan->gate_abi = plan->landlock_abi;

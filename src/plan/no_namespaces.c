@@ -59,7 +59,7 @@ int no_namespaces_check(const struct builder *b, struct err *e) {
 		return err_set(e, ERR_SETUP, WHERE,
 			       "there is no directory for the run's temporary files");
 	}
-	if (b->view == VIEW_MINIMAL && b->plan->engine == ENGINE_LANDLOCK) {
+	if (b->view == VIEW_MINIMAL && b->plan->engine >= ENGINE_LANDLOCK) {
 		return needs_own_root(b, KEY_FS_VIEW, "fs.view minimal",
 				      "use fs.view system, or a host with user namespaces", e);
 	}
@@ -115,7 +115,9 @@ void no_namespaces_skeleton(struct builder *b) {
 		.reach = REACH_READ,
 		.note = "processes of the host",
 	};
-	mount_request_add(b, proc, RANK_SYSTEM);
+	if (b->plan->engine != ENGINE_SEATBELT) { /* macOS has no procfs */
+		mount_request_add(b, proc, RANK_SYSTEM);
+	}
 	for (size_t i = 0; i < devices.count; i++) {
 		show_device(b, devices.rows[i].path);
 	}
@@ -278,6 +280,10 @@ void no_namespaces_traits(struct builder *b) {
 	struct plan *plan = b->plan;
 	bool open = plan->engine != ENGINE_LANDLOCK;
 	unsigned traits = TRAIT_NO_NAMESPACES;
+
+	if (plan->engine == ENGINE_SEATBELT) {
+		return; /* it has no filter and no broker: the profile has the rules */
+	}
 
 	unsigned within = open ? 0 : exceptions(b);
 	/* No mount could enforce these. */

@@ -116,10 +116,22 @@ const char *plan_caller_variable(const struct host *h, const char *name) {
 	return plan_variable_for(h, name, VARIABLE_READ);
 }
 
+/* Of plan.own_dirs: from here on directories of the daemon's sockets. */
+#define OWN_RUNTIME 3
+
+/* The socket of a session and its copy of an agent's files are "s/ID.sock" and "s/ID.c" there; the
+ * policy of the session grants them. */
+static bool is_of_session(const char *path, const char *runtime_dir) {
+	const char *rest = path + strlen(runtime_dir);
+	return str_starts(rest, "/s/") && rest[3] != '\0';
+}
+
 const char *plan_own_dir(const struct builder *b, const char *path) {
+	const char *const *own = b->plan->own_dirs;
 	for (size_t i = 0; i < ARRAY_LEN(b->plan->own_dirs); i++) {
-		if (b->plan->own_dirs[i] != NULL && path_within(path, b->plan->own_dirs[i])) {
-			return b->plan->own_dirs[i];
+		if (own[i] != NULL && path_within(path, own[i]) &&
+		    !(i >= OWN_RUNTIME && is_of_session(path, own[i]))) {
+			return own[i];
 		}
 	}
 	return NULL;
@@ -168,7 +180,22 @@ static int deny_calls(struct builder *b, struct err *e) {
 /* The user's policy, in a directory of Corral's own. */
 #define POLICY_NAME "corral.toml"
 
-/* The directories with Corral's state and policy files, which decide about the next run. */
+/* Where the daemon has its sockets (base/runtime_dir.h): who can replace one answers the questions
+ * of other runs.  By its name: no call for a run whose grants do not show it.  Root without a login
+ * has one of two. */
+static void name_runtime_dirs(struct builder *b) {
+	const char **own = &b->plan->own_dirs[OWN_RUNTIME];
+	const char *xdg = plan_caller_variable(b->h, "XDG_RUNTIME_DIR");
+
+	if (xdg != NULL && xdg[0] == '/') {
+		own[0] = plan_keep_join(b, xdg, "corral");
+		return;
+	}
+	own[0] = plan_keep_printf(b, "/run/user/%u/corral", b->h->uid);
+	own[1] = b->h->uid == 0 ? "/run/corral" : NULL;
+}
+
+/* The directories with Corral's state, policy files and sockets, which decide about other runs. */
 static void find_own_dirs(struct builder *b) {
 	const struct host *h = b->h;
 	const char *config = plan_caller_variable(h, "XDG_CONFIG_HOME");
@@ -188,6 +215,7 @@ static void find_own_dirs(struct builder *b) {
 			b->plan->own_files[i - 1] = plan_keep_join(b, dirs[i], POLICY_NAME);
 		}
 	}
+	name_runtime_dirs(b);
 }
 
 static void choose_cwd(struct builder *b) {
@@ -241,10 +269,14 @@ static int build(struct builder *b, struct err *e) {
 	}
 	compose_settle(b);
 	patterns_build(b);
+	if (b->plan->engine == ENGINE_SEATBELT) {
+		seatbelt_extend_rules(b);
+	}
 	if (patterns_check(b, e) != 0 || floor_grants(b, e) != 0 || masks_build(b, e) != 0 ||
 	    compose(b, e) != 0 || cow_check(b, e) != 0) {
 		return -1;
 	}
+	home_set_build(b);
 	b->plan->denials = (enum denials_recorded)policy_num(b->p, KEY_DENIALS);
 	if (b->no_namespaces) {
 		no_namespaces_traits(b);
@@ -263,7 +295,7 @@ static int build(struct builder *b, struct err *e) {
 
 int plan_build(struct arena *a, const struct policy *p, const struct host *h, struct plan *ret,
 	       struct err *e) {
-	struct plan plan = {.engine = ENGINE_NONE};
+	struct plan plan = {.engine = ENGINE_NONE, .depth = nested_depth(h)};
 	struct builder b = {
 		.a = a,
 		.p = p,

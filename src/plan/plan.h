@@ -68,7 +68,7 @@ enum mount_kind {
 	MOUNT_BIND,      /* source, recursive; writable or not */
 	MOUNT_COW,       /* source under an overlay; changes go to a directory of Corral's state */
 	MOUNT_PRIVATE,   /* a writable directory of the run's own tmpfs */
-	MOUNT_PROC,      /* a fresh procfs */
+	MOUNT_PROC,      /* a fresh procfs; with plan.shares_proc the caller's, read-only */
 	MOUNT_DEVICE,    /* one device node of the host */
 	MOUNT_PTS,       /* a new devpts instance */
 	MOUNT_QUEUES,    /* mqueue: the POSIX message queues of the new ipc namespace */
@@ -128,9 +128,20 @@ struct rlimit_row {
 	uint64_t value;
 };
 
-/* Only ENGINE_NAMESPACES has pid, ipc and network namespaces.  In the other engines the view is
- * the host's own tree, so target and source are the same path. */
-enum engine { ENGINE_NONE, ENGINE_SECCOMP, ENGINE_LANDLOCK, ENGINE_NAMESPACES };
+/* Only ENGINE_NAMESPACES has pid, ipc and network namespaces; ENGINE_CONTAINER has those of a
+ * container engine (docker/container.h).  In the other engines the view is the host's own tree, so
+ * target and source are the same path.  From ENGINE_LANDLOCK on files are protected;
+ * ENGINE_SEATBELT is that of macOS (plan/seatbelt). */
+enum engine {
+	ENGINE_NONE,
+	ENGINE_SECCOMP,
+	ENGINE_LANDLOCK,
+	ENGINE_SEATBELT,
+	ENGINE_NAMESPACES,
+	ENGINE_CONTAINER,
+};
+
+struct container_run;
 
 /* Limits that no kernel mechanism of this host enforces: a sampler measures the command and kills
  * it when it exceeds one (linux/sampler.h).  0 for none. */
@@ -141,6 +152,7 @@ struct sampled {
 struct plan {
 	enum engine engine;
 	enum level level;
+	unsigned depth;   /* this sandbox and those of Corral around it; plan/nested.c */
 	bool full_access; /* mode: the caller accepted that nothing is protected */
 	struct guarantee_report guarantees[GUARANTEE_COUNT];
 
@@ -154,10 +166,11 @@ struct plan {
 	const char *workspace_at; /* inside */
 	const char *home_source;  /* private home on the host, created by the engine (0700) before
 				     the run; NULL when the home is ephemeral or not private */
+	const char *home_set;     /* a name for the mount points in it; NULL: the usual ones */
 	const char *home_at;
 	const char *home_own;     /* the caller's HOME on the host; NULL when the view has none */
-	const char *own_dirs[3];  /* state and configuration of Corral, which no grant shows; NULL
-				   * where unknown */
+	const char *own_dirs[5];  /* state, configuration and sockets of Corral, which no grant
+				   * shows; NULL where unknown */
 	const char *own_files[2]; /* the policy files in them, as Corral opens them */
 	const char *cwd;          /* inside */
 	const char *hostname;
@@ -173,6 +186,7 @@ struct plan {
 	bool broker;         /* a broker answers the filter's seccomp user notifications */
 	bool judges;         /* the broker checks rules about names at each system call */
 	bool nested;         /* a nested sandbox is allowed */
+	bool shares_proc;    /* /proc is that of the pid namespace above, read-only */
 	bool inner;          /* and may create namespaces: the broker checks changes in them */
 	unsigned traits;     /* of the filter: enum syscall_trait */
 	unsigned exceptions; /* the traits that protected or hidden paths within a writable tree
@@ -209,6 +223,8 @@ struct plan {
 	enum leak_action scan_net; /* in a request of plain HTTP; LEAK_OFF without a gate */
 	int64_t processors;        /* CPU affinity: the number of processors; 0: not pinned */
 
+	const struct container_run *container; /* with ENGINE_CONTAINER; else NULL */
+
 	const char *unkept; /* why a protection was not applied in full; NULL: none was left out */
 	const char **notes; /* for `corral explain`: skipped optional paths, … */
 	size_t nnotes, notes_cap;
@@ -229,13 +245,16 @@ static inline int64_t plan_memory_bytes(const struct plan *plan) {
 
 /* No namespaces of the run's own. */
 static inline bool plan_lacks_namespaces(const struct plan *plan) {
-	return plan->engine != ENGINE_NAMESPACES;
+	return plan->engine < ENGINE_NAMESPACES;
 }
 
 const char *guarantee_name(enum guarantee g);
 const char *plan_state_name(enum state s);
 const char *plan_level_name(enum level l);
 const char *plan_engine_name(enum engine n);
+
+/* Refuses a plan that lacks a guarantee which the policy requires or requests. */
+int guarantees_check(const struct plan *plan, const struct policy *p, struct err *e);
 
 /* "guarantees" as every report has them; NULL: there is no plan. */
 void guarantees_emit(struct emit *j, const struct guarantee_report guarantees[GUARANTEE_COUNT]);

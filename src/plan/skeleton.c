@@ -58,19 +58,20 @@ static void hide_in_proc(struct builder *b, const struct path_row *row) {
 }
 
 /* kuid 0 passes the permission checks of procfs, so Landlock makes it read-only.  Other users
- * write only to files of their own processes, and need to. */
+ * write only to files of their own processes, and need to.  In a procfs of the pid namespace above
+ * they could also write to those of other processes of the user, so that all of it is read-only. */
 static void show_proc(struct builder *b) {
-	bool root = b->h->privileged;
+	bool root = b->h->privileged, shared = b->plan->shares_proc;
 	struct mount proc = {
 		.kind = MOUNT_PROC,
 		.target = "/proc",
 		.source = "/proc",
-		.reach = root ? REACH_READ : REACH_WRITE,
-		.writable = true,
-		.note = "processes inside",
+		.reach = root || shared ? REACH_READ : REACH_WRITE,
+		.writable = !shared,
+		.note = shared ? "processes of the container" : "processes inside",
 	};
 	mount_request_add(b, proc, RANK_SYSTEM);
-	for (size_t i = 0; i < proc_readonly.count; i++) {
+	for (size_t i = 0; !shared && i < proc_readonly.count; i++) {
 		const struct path_row *row = &proc_readonly.rows[i];
 		if (root || (row->flags & PATH_ALWAYS) != 0) {
 			struct mount m = {.kind = MOUNT_PIN,

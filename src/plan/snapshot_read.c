@@ -81,8 +81,10 @@ static const struct field kernel_fields[] = {
 	{"release", FIELD_TEXT, AT(raw_kernel, release), false},
 	{"landlock_abi", FIELD_INT, AT(raw_kernel, host.landlock_abi), true},
 	{"seccomp", FIELD_BOOL, AT(raw_kernel, host.seccomp), true},
+	{"seatbelt", FIELD_BOOL, AT(raw_kernel, host.seatbelt), false},
 	{"user_namespaces", FIELD_BOOL, AT(raw_kernel, host.userns), true},
 	{"user_namespaces_why", FIELD_TEXT, AT(raw_kernel, host.userns_why), false},
+	{"proc_why", FIELD_TEXT, AT(raw_kernel, host.proc_why), false},
 	{"notify", FIELD_BOOL, AT(raw_kernel, host.notify), true},
 	{"notify_why", FIELD_TEXT, AT(raw_kernel, host.notify_why), false},
 	{"sockets", FIELD_BOOL, AT(raw_kernel, host.sockets), true},
@@ -104,8 +106,10 @@ static int read_kernel(const struct field_reader *r, const struct field_place *a
 	}
 	h->landlock_abi = raw.host.landlock_abi;
 	h->seccomp = raw.host.seccomp;
+	h->seatbelt = raw.host.seatbelt;
 	h->userns = raw.host.userns;
 	h->userns_why = raw.host.userns ? NULL : raw.host.userns_why;
+	h->proc_why = raw.host.userns ? raw.host.proc_why : NULL;
 	h->notify = raw.host.notify;
 	h->notify_why = raw.host.notify ? NULL : raw.host.notify_why;
 	if (!h->notify && h->notify_why == NULL) {

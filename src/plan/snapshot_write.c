@@ -90,8 +90,12 @@ static void write_kernel(struct emit *j, const struct snapshot *s) {
 	write_string(j, "release", s->kernel);
 	emit_int(j, "landlock_abi", h->landlock_abi);
 	emit_bool(j, "seccomp", h->seccomp);
+	if (h->seatbelt) {
+		emit_bool(j, "seatbelt", true);
+	}
 	emit_bool(j, "user_namespaces", h->userns);
 	write_string(j, "user_namespaces_why", h->userns_why);
+	write_string(j, "proc_why", h->proc_why);
 	emit_bool(j, "notify", h->notify);
 	write_string(j, "notify_why", h->notify_why);
 	emit_bool(j, "sockets", h->sockets);

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/seatbelt.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -155,8 +156,10 @@ static void show_root(struct builder *b, const char *path, enum reach reach, con
 }
 
 static void show_roots(struct builder *b, unsigned only) {
-	for (size_t i = 0; i < system_roots.count; i++) {
-		const struct path_row *row = &system_roots.rows[i];
+	const struct path_table *roots =
+		b->plan->engine == ENGINE_SEATBELT ? &macos_roots : &system_roots;
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct path_row *row = &roots->rows[i];
 		if ((row->flags & only) == only) {
 			enum reach reach = row->flags & PATH_EXEC ? REACH_EXEC : REACH_READ;
 			show_root(b, row->path, reach, "system");
@@ -220,7 +223,23 @@ static void host_entry(void *arg, const char *name) {
 	}
 }
 
+/* Seatbelt has no entries to leave out one by one: masks hide them. */
+static void show_whole_root(struct builder *b) {
+	struct mount m = {
+		.kind = MOUNT_BIND,
+		.target = "/",
+		.source = "/",
+		.reach = REACH_EXEC,
+		.note = "host",
+	};
+	mount_request_add(b, m, RANK_SYSTEM);
+}
+
 static int host_view(struct builder *b, struct err *e) {
+	if (b->plan->engine == ENGINE_SEATBELT) {
+		show_whole_root(b);
+		return 0;
+	}
 	if (!b->h->fs.list(b->h->fs.ctx, "/", host_entry, b)) {
 		return err_set(e, ERR_SETUP, WHERE,
 			       "the root directory of this host cannot be listed");

@@ -71,8 +71,10 @@ bool plan_hides_host(const struct plan *plan, const char *path) {
 	bool window = false;
 
 	for (size_t i = 0; i < plan->nmounts; i++) {
-		if (path_within(path, plan->mounts[i].target)) {
-			window = plan->mounts[i].kind == MOUNT_PRIVATE; /* L1: deeper ones follow */
+		const struct mount *m = &plan->mounts[i];
+		bool keeps_rights = m->kind == MOUNT_PIN && m->writable;
+		if (!keeps_rights && path_within(path, m->target)) {
+			window = m->kind == MOUNT_PRIVATE; /* L1: deeper ones follow */
 		}
 	}
 	return window || (sight != VISIBILITY_READ && sight != VISIBILITY_WRITE);

@@ -12,11 +12,11 @@
  * unlike a hash there is no set of keys that makes it slow, and no seed. */
 #include "policy/doc_tree.h"
 
+#include "base/float.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,11 +204,5 @@ bool doc_number_int(const char *digits, size_t len, unsigned base, bool negative
 }
 
 double doc_number_float(const char *digits) {
-	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-	if (plain == (locale_t)0) {
-		return strtod(digits, NULL); /* newlocale() failed: out of memory, the run ends */
-	}
-	double d = strtod_l(digits, NULL, plain);
-	freelocale(plain);
-	return d;
+	return float_read(digits);
 }

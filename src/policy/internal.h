@@ -8,6 +8,7 @@
 
 #include "policy/doc.h"
 #include "policy/policy.h"
+#include "policy/value.h"
 
 /* Room for an origin or a value in a message; longer ones are truncated. */
 #define SHOWN_MAX 120
@@ -16,21 +17,6 @@ static inline void auto_buf_(struct buf *b) {
 	buf_done(b);
 }
 #define auto_buf __attribute__((cleanup(auto_buf_))) struct buf
-
-/* The source of a value, and the bases of its relative paths. */
-struct where {
-	struct arena *a;
-	struct origin origin;
-	const char *cwd;  /* base of a relative workspace */
-	const char *base; /* base of every other relative path */
-	const char *home; /* for "~/"; NULL when there is none */
-};
-
-/* value.c: one value by the row of its key.  A list is appended to. */
-int value_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,
-		    struct err *e);
-int value_from_doc(const struct where *w, const struct key *k, const struct doc *d, struct value *v,
-		   struct err *e);
 
 /* rule.c: the same for TYPE_RULES. */
 int rule_from_text(const struct where *w, const struct key *k, const char *text, struct value *v,

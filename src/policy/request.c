@@ -132,10 +132,10 @@ static int narrow_scalar(struct asking *q, enum key_id key) {
 		*stands = *v;
 		return request_granted(q, key, &asked);
 	}
-	number_value(&keys[key], stands->num, low, sizeof low);
+	const char *given = number_value(&keys[key], stands->num, low, sizeof low);
 	return request_reduced(
-		q, key, &asked, low,
-		arena_printf(q->by->a, "the policy sets %s (%s)", low,
+		q, key, &asked, given,
+		arena_printf(q->by->a, "the policy sets %s (%s)", given,
 			     policy_origin_text(&stands->origin, from, sizeof from)));
 }
 

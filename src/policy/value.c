@@ -5,6 +5,8 @@
  * Must not: look at the file system; check.c checks whether a path exists.
  * Fails:    closed.  A text that is not understood to its last character is an error,
  *           and so is a value that this version does not implement. */
+#include "policy/value.h"
+
 #include "policy/internal.h"
 
 #include "base/auto.h"

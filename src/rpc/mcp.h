@@ -25,6 +25,8 @@ enum mcp_feature {
 	MCP_PROGRESS_TEXT = 4, /* `message` of a progress notification */
 	MCP_STRUCTURED = 8,    /* title, outputSchema, structuredContent */
 	MCP_STATELESS = 16,    /* no handshake: each request has its revision in _meta */
+	MCP_RESUME = 32,       /* HTTP: a stream can be resumed with Last-Event-ID */
+	MCP_PRIMES = 64,       /* and begins with an event that has only an id */
 };
 
 struct mcp_revision {

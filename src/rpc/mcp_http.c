@@ -3,16 +3,19 @@
  *
  * One path, /mcp.  Each POST is one message; its answer is JSON, or an event stream if a call runs.
  * The revisions up to 2025-11-25 have sessions (Mcp-Session-Id), a GET stream and DELETE; a request
- * of 2026-07-28 has all that it needs in itself, and headers that repeat it.
+ * of 2026-07-28 has all that it needs in itself, and headers that repeat it.  A stream of a session
+ * can be resumed (Last-Event-ID).
  *
- * Should:   end the calls of a client that closes its connection or deletes its session (M3).
- * Must not: serve a request without the token, or of a web page (N1).
- * Fails:    closed, with an HTTP status and, where the protocol has one, a JSON-RPC error. */
+ * Should:   end the calls of a client that closes its connection, and does not resume the stream,
+ * or that deletes its session (M3). Must not: serve a request without the token, or of a web page
+ * (N1). Fails:    closed, with an HTTP status and, where the protocol has one, a JSON-RPC error. */
 #include "rpc/mcp_http.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "http/server.h"
+#include "rpc/mcp_headers.h"
+#include "rpc/mcp_replay.h"
 #include "rpc/mcp_server.h"
 
 #include <poll.h>
@@ -31,11 +34,10 @@
 #define SESSION_TEXT (SESSION_BYTES * 2)
 /* Of one response, in which no more progress is queued. */
 #define PROGRESS_BYTES ((size_t)256 * 1024)
+/* How long a call goes on without its client, and its events are kept. */
+#define RESUME_MS 15000
 /* How long calls may take to end after a signal, until the loop looks again. */
 #define LOOK_MS 50
-
-/* Codes of errors: the first is of 2026-07-28, the others are those of the SDKs. */
-enum { HEADER_MISMATCH = -32020, UNSUPPORTED_VERSION = -32022, BAD_SESSION = -32000 };
 
 struct session {
 	char id[SESSION_TEXT + 1];
@@ -51,6 +53,8 @@ struct http_mcp {
 	const struct token_hash *token;
 	struct session *sessions;
 	size_t nsessions;
+	struct stream *streams; /* that can be resumed */
+	uint64_t nstreams;      /* since the start */
 	int signals;
 	bool ended;
 };
@@ -62,13 +66,57 @@ struct stream {
 	struct http_exchange *x;
 	struct mcp_client own;         /* of a request without a session */
 	const struct session *created; /* by this request, if it succeeds; or NULL */
+	/* Of a session of a revision with Last-Event-ID, else NULL.  Such a stream outlives its
+	 * connection once the client has got an id: `x` is NULL then, since `lost`. */
+	const struct session *session;
+	struct mcp_replay replay;
+	int64_t lost;
+	bool complete;
+	struct stream *next;
 };
 
 /* ---- the sink ---- */
 
 static void stream_free(struct stream *st) {
-	http_exchange_set(st->x, NULL);
+	for (struct stream **at = &st->h->streams; *at != NULL; at = &(*at)->next) {
+		if (*at == st) {
+			*at = st->next;
+			break;
+		}
+	}
+	if (st->x != NULL) {
+		http_exchange_set(st->x, NULL);
+	}
+	mcp_replay_done(&st->replay);
 	free(st);
+}
+
+/* The connection is gone, or has all: the stream waits for a client that resumes it. */
+static void stream_detach(struct stream *st) {
+	http_exchange_set(st->x, NULL);
+	st->x = NULL;
+	st->lost = clock_ms();
+}
+
+/* An event with an id, which is kept. */
+static void stream_event(struct stream *st, const char *line, size_t len) {
+	char id[MCP_REPLAY_ID];
+
+	mcp_replay_add(&st->replay, line, len, id);
+	if (st->x != NULL) {
+		http_exchange_event_as(st->x, id, line, len);
+	}
+}
+
+static void stream_put_kept(struct stream *st, const char *line, size_t len, bool last) {
+	struct http_exchange *x = st->x;
+
+	stream_event(st, line, len);
+	st->complete = st->complete || last;
+	if (last && x != NULL) {
+		stream_detach(st);
+		http_exchange_end(x);
+	}
 }
 
 static void stream_put(struct mcp_sink *sink, const char *line, size_t len, bool last) {
@@ -76,8 +124,12 @@ static void stream_put(struct mcp_sink *sink, const char *line, size_t len, bool
 	struct http_exchange *x = st->x;
 	int status = sink->status == 0 || line[0] == '[' ? 200 : sink->status;
 
-	if (!last && !http_exchange_has_events(x)) {
+	if (x != NULL && !last && !http_exchange_has_events(x)) {
 		http_exchange_events(x);
+	}
+	if (st->session != NULL && (x == NULL || http_exchange_has_events(x))) {
+		stream_put_kept(st, line, len, last);
+		return;
 	}
 	if (last && st->created != NULL && st->created->client.agreed != NULL) {
 		http_exchange_field(x, "Mcp-Session-Id", st->created->id);
@@ -98,6 +150,9 @@ static void stream_finish(struct stream *st, int status) {
 	struct http_exchange *x = st->x;
 
 	stream_free(st);
+	if (x == NULL) {
+		return;
+	}
 	if (http_exchange_has_events(x)) {
 		http_exchange_end(x);
 	} else {
@@ -117,6 +172,9 @@ static bool stream_has_room(const struct mcp_sink *sink, size_t len, bool result
 	const struct stream *st = (const struct stream *)sink;
 	size_t queued = http_server_queued(st->h->http);
 
+	if (st->x == NULL) {
+		return result || st->replay.bytes <= PROGRESS_BYTES;
+	}
 	return result ? queued == 0 || queued + len <= MCP_QUEUE_RESULTS
 		      : http_exchange_queued(st->x) <= PROGRESS_BYTES;
 }
@@ -147,6 +205,10 @@ static void gone(void *arg, struct http_exchange *x) {
 	if (st == NULL) {
 		return;
 	}
+	if (st->session != NULL && st->replay.next > 0) {
+		stream_detach(st);
+		return;
+	}
 	mcp_tasks_cancel_sink(&h->s, &st->sink);
 	for (struct session *one = h->sessions; one != NULL; one = one->next) {
 		one->get = one->get == st ? NULL : one->get;
@@ -154,26 +216,81 @@ static void gone(void *arg, struct http_exchange *x) {
 	stream_free(st);
 }
 
-/* ---- errors ---- */
+/* ---- streams that can be resumed ---- */
 
-/* An error with the id of the message, if it has one. */
-static void refuse(struct http_exchange *x, int status, const json_t *message, int code,
-		   const char *text) {
-	const json_t *id = json_object_get(message, "id");
-	bool good = json_is_string(id) || json_is_integer(id);
-	json_t *data = code == UNSUPPORTED_VERSION
-			       ? json_pack("{s:o}", "supported", mcp_revision_names())
-			       : NULL;
-	json_t *answer = message_error(good ? id : NULL, code, text, data);
-	size_t len = 0;
-	auto_free char *line = answer == NULL ? NULL : message_format(answer, &len);
+static void stream_keep(struct stream *st, const struct session *one) {
+	struct http_mcp *h = st->h;
 
-	json_decref(answer);
-	http_exchange_reply(x, status, line == NULL ? NULL : JSON_TYPE, line, len);
+	st->session = one;
+	st->replay.number = ++h->nstreams;
+	st->next = h->streams;
+	h->streams = st;
 }
 
-static void refuse_plain(struct http_exchange *x, int status, const char *text) {
-	refuse(x, status, NULL, BAD_SESSION, text);
+/* The calls of the session have been cancelled. */
+static void streams_drop(struct http_mcp *h, const struct session *one) {
+	for (struct stream *st = h->streams, *next; st != NULL; st = next) {
+		next = st->next;
+		if (st->session == one) {
+			stream_finish(st, 200);
+		}
+	}
+}
+
+/* Ends the calls whose clients did not come back (M3), and the oldest streams when all keep too
+ * much (N2).  Returns the milliseconds until the next one; -1: none. */
+static int streams_turn(struct http_mcp *h) {
+	int64_t now = clock_ms(), due = -1;
+	size_t bytes = 0;
+
+	for (struct stream *st = h->streams, *next; st != NULL; st = next) { /* the newest first */
+		next = st->next;
+		bytes += st->replay.bytes;
+		if (st->x == NULL && (now - st->lost >= RESUME_MS || bytes > MCP_REPLAY_ALL)) {
+			bytes -= st->replay.bytes;
+			mcp_tasks_cancel_sink(&h->s, &st->sink);
+			stream_free(st);
+		} else if (st->x == NULL) {
+			int64_t left = RESUME_MS - (now - st->lost);
+			due = due < 0 || left < due ? left : due;
+		}
+	}
+	return (int)due;
+}
+
+/* GET with Last-Event-ID: the events after that one, and those to come.  Only streams of this
+ * session are searched. */
+static void resume(struct http_mcp *h, struct http_exchange *x, const struct session *one,
+		   struct http_span id) {
+	uint64_t number = 0, event = 0;
+	struct stream *st = h->streams;
+
+	if (!mcp_replay_parse(id, &number, &event)) {
+		mcp_headers_refuse_plain(x, 400, "Last-Event-ID is not the id of an event");
+		return;
+	}
+	while (st != NULL && (st->session != one || st->replay.number != number)) {
+		st = st->next;
+	}
+	if (st == NULL || event >= st->replay.next) {
+		mcp_headers_refuse_plain(x, 404,
+					 "this session has no such stream: its call has ended, or "
+					 "its events are not kept any more; repeat the call");
+		return;
+	}
+	struct http_exchange *old = st->x;
+	if (old != NULL) { /* its end has not been noticed */
+		stream_detach(st);
+		http_exchange_end(old);
+	}
+	st->x = x;
+	http_exchange_set(x, st);
+	http_exchange_events(x);
+	mcp_replay_send(&st->replay, event, x);
+	if (st->complete) {
+		stream_detach(st);
+		http_exchange_end(x);
+	}
 }
 
 /* ---- sessions ---- */
@@ -199,6 +316,7 @@ static void session_delete(struct http_mcp *h, const struct session *gone_one) {
 		if (one->get != NULL) {
 			stream_finish(one->get, 200);
 		}
+		streams_drop(h, one);
 		free(one);
 		return;
 	}
@@ -240,9 +358,10 @@ static struct session *session_of(struct http_mcp *h, struct http_exchange *x) {
 	int n = http_request_field(http_exchange_request(x), "mcp-session-id", &id);
 
 	if (n != 1) {
-		refuse_plain(x, 400,
-			     "send initialize first, and then one Mcp-Session-Id header; or send "
-			     "requests of revision 2026-07-28");
+		mcp_headers_refuse_plain(
+			x, 400,
+			"send initialize first, and then one Mcp-Session-Id header; or send "
+			"requests of revision 2026-07-28");
 		return NULL;
 	}
 	for (struct session *one = h->sessions; one != NULL; one = one->next) {
@@ -251,102 +370,8 @@ static struct session *session_of(struct http_mcp *h, struct http_exchange *x) {
 			return one;
 		}
 	}
-	refuse_plain(x, 404, "there is no such session: send initialize");
+	mcp_headers_refuse_plain(x, 404, "there is no such session: send initialize");
 	return NULL;
-}
-
-/* ---- headers ---- */
-
-static const struct mcp_revision *revision_of(struct http_span name) {
-	for (size_t i = 0; i < mcp_revisions_count; i++) {
-		if (http_span_exactly(name, mcp_revisions[i].name)) {
-			return &mcp_revisions[i];
-		}
-	}
-	return NULL;
-}
-
-/* Whether the header has this value, which may be in base64: =?base64?…?=.  */
-static bool header_is(struct http_span header, const char *value) {
-	static const char begin[] = "=?base64?", end[] = "?=";
-	const size_t first = sizeof begin - 1, last = sizeof end - 1;
-
-	if (header.len < first + last || memcmp(header.at, begin, first) != 0 ||
-	    memcmp(header.at + header.len - last, end, last) != 0) {
-		return http_span_exactly(header, value);
-	}
-	auto_free char *text = strndup((const char *)header.at + first, header.len - first - last);
-	size_t len = 0;
-	auto_free char *bytes = text == NULL ? NULL : mcp_text_decode(text, &len);
-	return bytes != NULL && len == strlen(value) && memcmp(bytes, value, len) == 0;
-}
-
-/* One header that repeats a part of the message. */
-static bool header_agrees(const struct http_request *r, const char *name, const char *value,
-			  bool missing) {
-	struct http_span header;
-	int n = http_request_field(r, name, &header);
-
-	return n == 0 ? missing : n == 1 && header_is(header, value);
-}
-
-/* The headers of a stateless message.  False after the response to one with a wrong header.  A
- * message of a revision that the server does not have needs none: its error says so. */
-static bool check_headers(struct http_exchange *x, const json_t *message) {
-	const struct http_request *r = http_exchange_request(x);
-	const json_t *params = json_object_get(message, "params");
-	const char *version = json_string_value(mcp_methods_version(params));
-	const char *method = json_string_value(json_object_get(message, "method"));
-	const char *name = json_string_value(json_object_get(params, "name"));
-	const struct mcp_revision *known = version == NULL ? NULL : mcp_revision_find(version);
-	bool free_of_headers = json_object_get(message, "id") == NULL || known == NULL ||
-			       (known->features & MCP_STATELESS) == 0;
-
-	if (version == NULL || method == NULL) {
-		return true; /* mcp_methods.c refuses it */
-	}
-	const char *wrong = NULL;
-	if (!header_agrees(r, "mcp-protocol-version", version, free_of_headers)) {
-		wrong = "the header MCP-Protocol-Version has to be the protocolVersion of _meta";
-	} else if (!header_agrees(r, "mcp-method", method, free_of_headers)) {
-		wrong = "the header Mcp-Method has to be the method of the message";
-	} else if (strcmp(method, "tools/call") == 0 && name != NULL &&
-		   !header_agrees(r, "mcp-name", name, free_of_headers)) {
-		wrong = "the header Mcp-Name has to be the name of the tool";
-	}
-	if (wrong != NULL) {
-		refuse(x, 400, message, HEADER_MISMATCH, wrong);
-	}
-	return wrong == NULL;
-}
-
-/* The version header of a message without _meta.  False after the response. */
-static bool check_version(struct http_exchange *x, const json_t *message) {
-	struct http_span header;
-	int n = http_request_field(http_exchange_request(x), "mcp-protocol-version", &header);
-	const struct mcp_revision *revision = n == 1 ? revision_of(header) : NULL;
-
-	if (n == 0 || (revision != NULL && (revision->features & MCP_STATELESS) == 0)) {
-		return true;
-	}
-	if (revision == NULL) {
-		refuse(x, 400, message, UNSUPPORTED_VERSION, "Unsupported protocol version");
-	} else if (json_object_get(message, "id") == NULL) {
-		http_exchange_reply(x, 202, NULL, NULL, 0); /* it needs no session, nor _meta */
-	} else {
-		refuse(x, 400, message, MESSAGE_INVALID_PARAMS,
-		       "a request of this revision needs protocolVersion and clientCapabilities in "
-		       "_meta");
-	}
-	return false;
-}
-
-static bool accepts(const struct http_request *r, const char *type, const char *family) {
-	bool has = false;
-	bool named = http_request_lists(r, "accept", type, &has);
-
-	return !has || named || http_request_lists(r, "accept", "*/*", NULL) ||
-	       http_request_lists(r, "accept", family, NULL);
 }
 
 /* ---- the methods of HTTP ---- */
@@ -355,6 +380,13 @@ static bool is_initialize(const json_t *message) {
 	const char *method = json_string_value(json_object_get(message, "method"));
 
 	return method != NULL && strcmp(method, "initialize") == 0;
+}
+
+/* An event without a message, so that the client has an id before the first one. */
+static void stream_prime(struct stream *st) {
+	if (st->session != NULL && (st->session->client.agreed->features & MCP_PRIMES) != 0) {
+		stream_event(st, "", 0);
+	}
 }
 
 /* Gives the message to its client.  The response may be complete afterwards. */
@@ -366,11 +398,16 @@ static void take(struct http_mcp *h, struct http_exchange *x, json_t *value, str
 
 	if (st != NULL) {
 		st->created = fresh ? one : NULL;
+		if (one != NULL && events && one->client.agreed != NULL &&
+		    (one->client.agreed->features & MCP_RESUME) != 0) {
+			stream_keep(st, one);
+		}
 		mcp_client_value(one == NULL ? &st->own : &one->client, &st->sink, value,
 				 r->body_len);
 		/* A client that waits for the head of a response for minutes may give up. */
 		if (http_exchange_data(x) != NULL && events && !http_exchange_has_events(x)) {
 			http_exchange_events(x);
+			stream_prime(st);
 		}
 	}
 	if (fresh && one != NULL && one->client.agreed == NULL) {
@@ -382,19 +419,19 @@ static void take_post(struct http_mcp *h, struct http_exchange *x, json_t *value
 	bool modern = mcp_methods_version(json_object_get(value, "params")) != NULL;
 
 	if (modern) {
-		if (check_headers(x, value)) {
+		if (mcp_headers_check(x, value)) {
 			take(h, x, value, NULL);
 		}
 		return;
 	}
-	if (!check_version(x, value)) {
+	if (!mcp_headers_version(x, value)) {
 		return;
 	}
 	struct session *one = is_initialize(value) ? session_new(h) : session_of(h, x);
 	if (one != NULL) {
 		take(h, x, value, one);
 	} else if (is_initialize(value)) {
-		refuse_plain(x, 503, "out of memory");
+		mcp_headers_refuse_plain(x, 503, "out of memory");
 	}
 }
 
@@ -403,40 +440,32 @@ static void post(void *arg, struct http_exchange *x) {
 	struct message_fault fault;
 
 	if (!http_request_lists(r, "content-type", JSON_TYPE, NULL)) {
-		refuse_plain(x, 415, "Content-Type has to be " JSON_TYPE);
+		mcp_headers_refuse_plain(x, 415, "Content-Type has to be " JSON_TYPE);
 		return;
 	}
-	if (!accepts(r, JSON_TYPE, "application/*") && !accepts(r, EVENTS_TYPE, "text/*")) {
-		refuse_plain(x, 406, "Accept has to contain " JSON_TYPE " and " EVENTS_TYPE);
+	if (!mcp_headers_accept(r, JSON_TYPE, "application/*") &&
+	    !mcp_headers_accept(r, EVENTS_TYPE, "text/*")) {
+		mcp_headers_refuse_plain(x, 406,
+					 "Accept has to contain " JSON_TYPE " and " EVENTS_TYPE);
 		return;
 	}
 	json_t *value = message_parse(r->body, r->body_len, &fault);
 	if (value == NULL) {
-		refuse(x, 400, NULL, fault.code, fault.text);
+		mcp_headers_refuse(x, 400, NULL, fault.code, fault.text);
 		return;
 	}
 	take_post(arg, x, value);
 	json_decref(value);
 }
 
-static bool is_stateless(const struct http_exchange *x) {
-	struct http_span header;
-	const struct mcp_revision *revision =
-		http_request_field(http_exchange_request(x), "mcp-protocol-version", &header) == 1
-			? revision_of(header)
-			: NULL;
-
-	return revision != NULL && (revision->features & MCP_STATELESS) != 0;
-}
-
 /* Whether the client may use GET and DELETE: in a session of an older revision. */
 static struct session *legacy_session(struct http_mcp *h, struct http_exchange *x) {
-	if (is_stateless(x)) {
+	if (mcp_headers_are_stateless(x)) {
 		http_exchange_field(x, "Allow", "POST");
-		refuse_plain(x, 405, "this revision has only POST");
+		mcp_headers_refuse_plain(x, 405, "this revision has only POST");
 		return NULL;
 	}
-	return check_version(x, NULL) ? session_of(h, x) : NULL;
+	return mcp_headers_version(x, NULL) ? session_of(h, x) : NULL;
 }
 
 /* The stream for messages that belong to no request.  The server has none, but a client may wait.
@@ -445,15 +474,21 @@ static void get(void *arg, struct http_exchange *x) {
 	struct http_mcp *h = arg;
 
 	if (!http_request_lists(http_exchange_request(x), "accept", EVENTS_TYPE, NULL)) {
-		refuse_plain(x, 406, "Accept has to contain " EVENTS_TYPE);
+		mcp_headers_refuse_plain(x, 406, "Accept has to contain " EVENTS_TYPE);
 		return;
 	}
 	struct session *one = legacy_session(h, x);
 	if (one == NULL) {
 		return;
 	}
+	struct http_span last;
+	int n = http_request_field(http_exchange_request(x), "last-event-id", &last);
+	if (n != 0) {
+		resume(h, x, one, n == 1 ? last : (struct http_span){0});
+		return;
+	}
 	if (one->get != NULL) {
-		refuse_plain(x, 409, "this session has a GET stream already");
+		mcp_headers_refuse_plain(x, 409, "this session has a GET stream already");
 		return;
 	}
 	one->get = stream_new(h, x);
@@ -481,18 +516,11 @@ static const struct http_route routes[] = {
 /* N1 */
 static struct http_refusal admit(void *arg, const struct http_request *r) {
 	const struct http_mcp *h = arg;
-	char text[TOKEN_TEXT_LENGTH + 1] = "";
-	struct http_span given;
-	struct token_hash hash;
 
-	if (http_check_bearer(r, &given) && given.len == TOKEN_TEXT_LENGTH) {
-		memcpy(text, given.at, TOKEN_TEXT_LENGTH);
-	}
-	bool right = token_hash_text(text, &hash) == 0 && token_hash_equal(&hash, h->token);
-	sodium_memzero(text, sizeof text);
-	return right ? (struct http_refusal){0, NULL}
-		     : (struct http_refusal){401, "the token is missing or wrong: send "
-						  "Authorization: Bearer TOKEN"};
+	return mcp_headers_have_token(r, h->token)
+		       ? (struct http_refusal){0, NULL}
+		       : (struct http_refusal){401, "the token is missing or wrong: send "
+						    "Authorization: Bearer TOKEN"};
 }
 
 /* ---- the loop ---- */
@@ -505,6 +533,7 @@ static int sooner(int a, int b) {
 static bool turn(struct http_mcp *h) {
 	int due = http_server_turn(h->http);
 	due = sooner(due, mcp_tasks_turn(&h->s)); /* after it: a request may have begun a call */
+	due = sooner(due, streams_turn(h));
 	due = http_server_is_dirty(h->http) ? 0 : due;
 	(void)pthread_cond_broadcast(&h->s.room); /* the clients may have read */
 	if (h->ended && h->s.tasks == NULL) {
@@ -539,7 +568,8 @@ int mcp_http_serve(const struct mcp_config *config, const struct mcp_http *how,
 					     .nroutes = ARRAY_LEN(routes),
 					     .admit = admit,
 					     .gone = gone,
-					     .arg = &h};
+					     .arg = &h,
+					     .makes_room = true};
 	struct err e = {0};
 
 	if (mcp_server_init(&h.s, config, &h.signals, err) != 0) {

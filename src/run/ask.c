@@ -374,7 +374,9 @@ int ask_begin_run(struct asker *a, const struct ask_request *r, struct err *e) {
 	if (a->denied == NULL || a->t == NULL) {
 		return err_memory(e, "ask");
 	}
-	return r->fd >= 0 ? ask_line_open(&a->front, r->fd, e) : ask_terminal_open(&a->front, e);
+	int rc = r->fd >= 0 ? ask_line_open(&a->front, r->fd, e) : ask_terminal_open(&a->front, e);
+	a->front.daemon = r->daemon;
+	return rc;
 }
 
 void ask_attach(struct asker *a, int channel, int gate) {

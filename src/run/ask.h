@@ -60,6 +60,7 @@ struct ask_calls {
 /* The front end and calls of a run with --ask; NULL in the request of any other. */
 struct ask_request {
 	int fd;             /* a stream socket; -1: the terminal */
+	bool daemon;        /* the socket is one to the daemon */
 	int64_t timeout_ms; /* of each question */
 	struct ask_calls calls;
 };
@@ -125,6 +126,7 @@ struct ask_front {
 	const struct ask_front_calls *calls;
 	int fd;
 	struct buf in, out; /* ask_line.c */
+	bool daemon;        /* ask_line.c, for its messages */
 	/* ask_terminal.c */
 	struct termios before;
 	bool drawn, spoiled;

@@ -204,24 +204,37 @@ static int fill(struct ask_front *f) {
 	return n <= 0 || buf_failed(&f->in) ? -1 : 1;
 }
 
+enum failure { UNWRITTEN, NO_ANSWER, CLOSED };
+
+static const char *failure_text(const struct ask_front *f, enum failure why) {
+	static const char *const texts[][2] = {
+		[UNWRITTEN] = {"the descriptor of --ask-fd could not be written",
+			       "the daemon did not read the questions"},
+		[NO_ANSWER] = {"a line from the descriptor of --ask-fd was not an answer",
+			       "a line from the daemon was not an answer"},
+		[CLOSED] = {"the descriptor of --ask-fd was closed", "the daemon ended"},
+	};
+	return texts[why][f->daemon];
+}
+
 static int line_step(struct ask_front *f, const struct pollfd *slot, struct asked_answer *ret,
 		     const char **ret_why) {
 	(void)slot;
 	if (!flush(f)) {
-		*ret_why = "the descriptor of --ask-fd could not be written";
+		*ret_why = failure_text(f, UNWRITTEN);
 		return -1;
 	}
 	for (;;) {
 		int got = take_line(f, ret);
 		if (got < 0) {
-			*ret_why = "a line from the descriptor of --ask-fd was not an answer";
+			*ret_why = failure_text(f, NO_ANSWER);
 		}
 		if (got != 0) {
 			return got;
 		}
 		got = fill(f);
 		if (got < 0) {
-			*ret_why = "the descriptor of --ask-fd was closed";
+			*ret_why = failure_text(f, CLOSED);
 		}
 		if (got <= 0) {
 			return got;

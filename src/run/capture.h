@@ -9,6 +9,7 @@
 #define CORRAL_RUN_CAPTURE_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct capture {
@@ -23,6 +24,7 @@ struct capture {
 struct output_watch {
 	void (*bytes)(void *arg, int stream, const char *bytes, size_t len); /* NULL: none */
 	void *arg;
+	bool all; /* also of streams that go to a descriptor */
 };
 
 /* limit is a stream's allowance in bytes, or LIMIT_NONE. */

@@ -159,6 +159,15 @@ static void find_rule(const struct refusal_question *q, const struct journal_ref
 	}
 }
 
+/* Whether a name is only missing in a private directory, where the command may create it: mkdir(2)
+ * without its parent.  Of secrets also a missing file that is to be renamed or removed. */
+static bool is_absent(const struct plan *plan, const struct journal_refusal *r, const char *path,
+		      bool secret) {
+	return r->error == ENOENT && denial_ops[r->op].changes &&
+	       (secret || denial_ops[r->op].need == NEED_DIRECTORY) &&
+	       plan_mount_visibility(plan, path) == VISIBILITY_PRIVATE;
+}
+
 /* Judges one path of the record; false: no rule refuses it, or the host would have, too. */
 static bool judge_path(const struct judging *g, const struct journal_refusal *r, int i,
 		       struct denial *ret) {
@@ -187,7 +196,8 @@ static bool judge_path(const struct judging *g, const struct journal_refusal *r,
 	bool hidden = is_about_secrets(&v);
 	/* Of the caller's own secrets a list must not show which exist. */
 	bool either = hidden && g->plan->home_own != NULL && path_within(host, g->plan->home_own);
-	if (v.kind == ERR_NONE || (!either && !works_on_host(r->op, i == 1, host))) {
+	if (v.kind == ERR_NONE || (!either && !works_on_host(r->op, i == 1, host)) ||
+	    is_absent(g->plan, r, path, either)) {
 		return false;
 	}
 	bool broad = q.want == ACCESS_WRITE && q.grant == NULL && str_starts(v.option, "--write");

@@ -76,6 +76,9 @@ static void pump_accept(struct output *p, const char *data, size_t len) {
 		p->pass -= pass;
 	}
 	live_output(p->live, data, pass);
+	if (p->watch.all && p->watch.bytes != NULL && pass > 0) {
+		p->watch.bytes(p->watch.arg, p->stream, data, pass);
+	}
 	p->data = data;
 	p->at = 0;
 	p->len = pass;

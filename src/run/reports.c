@@ -68,7 +68,7 @@ void reports_read(struct reports *s, const struct child *c) {
 	while (!s->over) {
 		struct report report;
 		int fd = -1;
-		int got = spawn_read(c, &report, &fd);
+		int got = c->backend->supervise(c, &report, &fd);
 		if (got == 0) {
 			return;
 		}

@@ -4,7 +4,7 @@
  *
  * pid 1 enforces time-outs; the deadlines here are for a pid 1 that no longer answers.
  *
- * Should:   call spawn_finish() exactly once for each child, restore the
+ * Should:   call finish() of the backend exactly once for each child, restore the
  *           terminal and the signal mask on every path.
  * Must not: change a signal's disposition or the mask of another thread.
  * Fails:    closed: an error of the loop kills the child. */
@@ -353,7 +353,7 @@ static bool watch_take(struct watch *w, const struct spawn_request *request) {
 	}
 	auto_fd own = requests;
 	if (parked_start(own, request, &unused) != 0) {
-		spawn_finish(&w->child, NULL);
+		w->r->backend->finish(&w->child, NULL);
 		return false;
 	}
 	w->warm = true;
@@ -372,6 +372,7 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 		.nmore_fds = r->nmore_fds,
 		.cow = r->cow,
 		.timings = r->timings,
+		.early = r->early,
 		.scanner = {net_tap_serve, &w->net},
 		.terminal = r->terminal,
 		.rehearse = r->rehearse,
@@ -382,9 +383,10 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 
 	tty_size(&w->terminal, &request.rows, &request.cols);
 	request.modes = tty_modes(&w->terminal);
-	if (!watch_take(w, &request) && spawn_start(a, &request, &w->child, e) != 0) {
+	if (!watch_take(w, &request) && r->backend->spawn(a, &request, &w->child, e) != 0) {
 		return -1;
 	}
+	w->child.backend = r->backend;
 	streams_started(&w->streams);
 	ask_attach(&w->ask, w->child.ask, w->child.gate.ask_line);
 	live_begin(&w->live, &w->child, clock_ms());
@@ -463,7 +465,7 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	if (watch_may_leave(w, clock_ms() - began)) {
 		spawn_leave(&w->child, &usage);
 	} else {
-		spawn_finish(&w->child, &usage);
+		w->child.backend->finish(&w->child, &usage);
 	}
 	int64_t ended = clock_ms();
 	watch_drain(w);

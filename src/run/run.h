@@ -16,6 +16,7 @@
 #ifndef CORRAL_RUN_RUN_H
 #define CORRAL_RUN_RUN_H
 
+#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "linux/spawn.h"
@@ -40,7 +41,10 @@ struct run_meanwhile {
 	void *arg;
 };
 
+struct early;
+
 struct run_request {
+	const struct backend *backend;
 	const struct plan *plan;
 	const struct policy *policy; /* of the plan: hints name its origins */
 	const struct host *host;
@@ -51,6 +55,7 @@ struct run_request {
 	size_t nmore_fds;
 	const struct cow_fds *cow;       /* for the plan's MOUNT_COW; NULL when it has none */
 	struct timings *timings;         /* stamps of the run; NULL: not wanted */
+	struct early *early;             /* the caller's early process; NULL: none */
 	const struct leak_source *leaks; /* for plan->scan_*; NULL: nothing is scanned */
 	const struct ask_request *ask;   /* --ask; NULL: nothing is asked */
 	int cancel;                /* 0: none; a descriptor that becomes readable: end the run */

@@ -9,6 +9,7 @@
 
 #include "linux/journal.h"
 #include "linux/warm.h"
+#include "run/net_watch.h"
 #include "run/reports.h"
 #include "run/run.h"
 
@@ -37,6 +38,7 @@ struct session_command {
 	uint16_t rows, cols;             /* with warm.terminal, for session_run() only */
 	const struct termios *modes;     /* likewise; NULL: those of a new pty */
 	struct output_watch watch;       /* of captured streams, in session_run() */
+	struct net_listener net;         /* of the gate's decisions, in session_run() */
 };
 
 struct session_exec {

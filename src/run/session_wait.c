@@ -35,6 +35,7 @@ struct wait {
 	struct streams streams;
 	struct leak_watch leaks;
 	struct leak_log found;
+	struct net_watch net;
 	int64_t active_at; /* the last byte of output */
 };
 
@@ -134,6 +135,7 @@ static int time_left(const struct wait *w, int64_t at, int64_t now) {
 	}
 	if (w->c != NULL) {
 		deadline_sooner(&at, streams_wake(&w->streams, now));
+		deadline_sooner(&at, w->net.due);
 		if (!x->ending && w->c->idle_ms != LIMIT_NONE) {
 			deadline_sooner(&at, w->active_at + w->c->idle_ms);
 		}
@@ -201,6 +203,7 @@ static void loop(struct wait *w) {
 			w->active_at = now; /* output waits for a slow reader */
 		}
 		check_clock(w, now);
+		net_watch_look(&w->net, now, false);
 		if (!is_over(w->x, now)) {
 			turn(w, now);
 		}
@@ -296,7 +299,7 @@ static void release(struct session_exec *x) {
 }
 
 int session_wait(struct session_exec *x, struct outcome *ret, struct err *e) {
-	struct wait w = {.x = x};
+	struct wait w = {.x = x, .net = {.due = -1}};
 	const struct running *r = &x->session->running;
 	struct outcome o = {0};
 	int rc = 0;
@@ -315,7 +318,7 @@ int session_wait(struct session_exec *x, struct outcome *ret, struct err *e) {
 
 void session_abandon(struct session_exec *x) {
 	session_kill_for(x, REASON_CANCELLED);
-	struct wait w = {.x = x};
+	struct wait w = {.x = x, .net = {.due = -1}};
 	loop(&w);
 	release(x);
 }
@@ -422,9 +425,12 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 	if (rc == 0) {
 		streams_started(&w->streams);
 		w->active_at = w->x->began;
+		net_watch_begin(&w->net, &w->x->before, w->x->began);
 		loop(w);
 		drain(w);
+		net_watch_look(&w->net, clock_ms(), true);
 		rc = relay_result(w, ret, e);
+		net_watch_done(&w->net);
 		release(w->x);
 	}
 	streams_done(&w->streams);
@@ -444,6 +450,11 @@ int session_run(struct session *s, const struct session_command *c, struct outco
 		.terminal = plan->scan_terminal,
 		.log = &w.found,
 	};
+	w.net = (struct net_watch){.to = &c->net,
+				   .ledger = s->running.child.ledger,
+				   .refusals = s->running.child.refusals,
+				   .clean = w.leaks.source,
+				   .due = -1};
 	if (terminal_signals_block(&quiet, false, false, e) != 0) { /* SIGPIPE (S2) */
 		return -1;
 	}

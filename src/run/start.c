@@ -4,7 +4,7 @@
  * The command has the caller's descriptors themselves, so there is nothing to relay: the loop has
  * the reports of pid 1 and the clock only.
  *
- * Should:   call spawn_finish() exactly once for each child.
+ * Should:   call finish() of the backend exactly once for each child.
  * Must not: need a thread or a signal between the two steps.
  * Fails:    closed: a command that did not begin is killed. */
 #include "base/auto.h"
@@ -76,9 +76,10 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	struct usage usage;
 	struct reports reports;
 
-	if (start_check(r, e) != 0 || spawn_start(a, &request, &run.child, e) != 0) {
+	if (start_check(r, e) != 0 || r->backend->spawn(a, &request, &run.child, e) != 0) {
 		return -1;
 	}
+	run.child.backend = r->backend;
 	reports_init(&reports);
 	running_wait(&run, &reports, true);
 	run.ptmx = take_fd(&reports.pty);
@@ -87,7 +88,7 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 	reports.begun = reports.begun || run_state_read(run.child.run_state).begun;
 	if (reports_check(&reports, e) != 0) {
 		drop_fd(&run.ptmx);
-		spawn_finish(&run.child, &usage);
+		r->backend->finish(&run.child, &usage);
 		return -1;
 	}
 	*ret = run;
@@ -103,7 +104,7 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	reports.begun = true;
 	running_wait(r, &reports, false);
 	struct records records = records_take(&r->child);
-	spawn_finish(&r->child, &usage);
+	r->child.backend->finish(&r->child, &usage);
 	reports_done(&reports);
 	reports_settle(&reports, &usage.run_state);
 	int rc = reports_check(&reports, e);

@@ -11,11 +11,14 @@
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
+#include "rpc/token_file.h"
+#include "session/id.h"
 #include "session/on_demand.h"
 #include "session/places.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -108,6 +111,32 @@ int client_open_session(struct client *c, const char *socket, const char *token,
 	}
 	json_decref(answer);
 	return 0;
+}
+
+int client_open_own(struct client *c, const char *session, const char *token_file,
+		    struct corral_error *err) {
+	const char *inside = getenv("CORRAL_SESSION_SOCKET"), *id = getenv("CORRAL_SESSION_ID");
+	char token[TOKEN_TEXT_LENGTH + 1] = "", path[PATH_MAX];
+	struct places p;
+	struct err e = {0};
+
+	if (token_file == NULL) {
+		bool own = inside != NULL && id != NULL && streq(id, session);
+		return own ? client_open_session(c, inside, "", err) : 1;
+	}
+	if (!session_id_is_valid(session)) {
+		return fail(err, CORRAL_E_USAGE, "--token-file needs the id of the session",
+			    "an id is sess_ and 26 characters: corral session list");
+	}
+	if (places_find(&p, &e) != 0 || places_session_socket(&p, session, path) != 0) {
+		return fail(err, CORRAL_E_SETUP, e.what, e.fix);
+	}
+	if (token_file_read(token_file, token, err) != 0) {
+		return -1;
+	}
+	int rc = client_open_session(c, path, token, err);
+	sodium_memzero(token, sizeof token);
+	return rc;
 }
 
 void client_close(struct client *c) {

@@ -22,6 +22,10 @@ int client_open_admin(struct client *c, struct corral_error *err);
 /* Connects to the socket of a session, and sends the token unless it is "". */
 int client_open_session(struct client *c, const char *socket, const char *token,
 			struct corral_error *err);
+/* Without the admin socket: inside the session itself to its own socket, with a token file to the
+ * socket of the session with this id.  1: neither is the case. */
+int client_open_own(struct client *c, const char *session, const char *token_file,
+		    struct corral_error *err);
 void client_close(struct client *c);
 
 struct client_call {

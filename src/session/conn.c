@@ -163,6 +163,7 @@ void conn_close(struct conn *c) {
 
 	live_forget(d, c, NULL);
 	pool_released(c);
+	method_ui_closed(c);
 	(void)daemon_loop_watch(&d->loop, &c->watch, 0, &e); /* close() removes it as well */
 	daemon_closes();
 	drop_fd(&c->watch.fd);

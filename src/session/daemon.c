@@ -12,6 +12,8 @@
 #include "base/signal_mask.h"
 #include "base/str.h"
 #include "base/unix_address.h"
+#include "session/commands.h"
+#include "session/ui_page.h"
 #include "session/verbs.h"
 
 #include <errno.h>
@@ -253,7 +255,7 @@ static bool hide_socket(const struct daemon *d) {
 
 /* Ends the daemon when it was idle for long enough; returns when to look again, or 0. */
 static int64_t check_idle(struct daemon *d, int64_t now) {
-	bool idle = d->idle_ms > 0 && d->lives == NULL && d->conns == NULL;
+	bool idle = d->idle_ms > 0 && d->lives == NULL && d->conns == NULL && !ui_page_is_open(d);
 
 	d->idle_since = !idle ? 0 : d->idle_since != 0 ? d->idle_since : now;
 	if (!idle || d->stopping) {
@@ -280,6 +282,8 @@ static int run(struct daemon *d, struct err *e) {
 		next = sooner(next, conn_tokens_check(d, now));
 		next = sooner(next, check_idle(d, now));
 		next = sooner(next, policy_watch_check(d, now));
+		next = sooner(next, overview_check(d, now));
+		next = sooner(next, ui_page_check(d, now));
 		if (d->stopping && d->lives == NULL) {
 			break;
 		}
@@ -291,6 +295,7 @@ static int run(struct daemon *d, struct err *e) {
 }
 
 static void finish(struct daemon *d) {
+	ui_page_end(d);
 	while (d->conns != NULL) {
 		conn_close(d->conns);
 	}
@@ -301,6 +306,9 @@ static void finish(struct daemon *d) {
 	drop_fd(&d->signals.fd);
 	drop_fd(&d->spare);
 	policy_watch_end(d);
+	questions_end(d);
+	overview_end(d);
+	commands_free_ended(d);
 	daemon_loop_done(&d->loop);
 	store_close(d->store);
 	corral_config_free(d->config);
@@ -315,6 +323,7 @@ int daemon_main(int64_t idle_ms, struct err *e, struct corral_error *err) {
 			   .signals = {.fd = -1},
 			   .idle_ms = idle_ms,
 			   .policy = {.watch = {.fd = -1}},
+			   .feed = {.watch = {.fd = -1}},
 			   .generation = 1,
 			   .started = daemon_now()};
 

@@ -33,9 +33,12 @@
 #include "base/err.h"
 #include "base/interrupt_timer.h"
 #include "rpc/frame.h"
+#include "session/cpu_total.h"
 #include "session/daemon_loop.h"
+#include "session/overview_events.h"
 #include "session/places.h"
 #include "session/policy_watch.h"
+#include "session/questions.h"
 #include "session/store.h"
 #include "session/wire.h"
 
@@ -48,8 +51,9 @@
 #define ADMIN_CONNECTIONS_MAX 512
 #define SESSION_CONNECTIONS_MAX 32 /* a session cannot take the connections of the others */
 #define SESSIONS_MAX 5000
-#define CALLS_MAX 64  /* pending, of one connection */
-#define QUEUE_MAX 512 /* messages that a supervisor has not read */
+#define CALLS_MAX 64        /* pending, of one connection */
+#define DESCRIPTORS_MAX 768 /* of clients, in pending calls of a session: 256 commands */
+#define QUEUE_MAX 512       /* messages that a supervisor has not read */
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
 #define PENDING_MAX_BYTES ((size_t)8 * 1024 * 1024) /* of the pending requests of a session */
 #define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -92,6 +96,7 @@ struct daemon;
 struct live;
 struct mcp_conn;
 struct tool_call;
+struct daemon_page;
 
 #define CONN_FDS 6
 #define POOL_KEY_LENGTH 32
@@ -120,6 +125,7 @@ struct conn {
 	struct mcp_conn *mcp;           /* the connection speaks MCP; or NULL */
 	char pool[POOL_KEY_LENGTH + 1]; /* the pool that its process keeps (linux/parked.h); "" */
 	size_t pool_count;
+	struct overview_subscriber *feed; /* of ui.follow; or NULL */
 	struct conn *prev, *next;
 };
 
@@ -130,6 +136,7 @@ struct call {
 	uint32_t number;        /* of wire messages; 0: of the session itself */
 	bool stops;             /* waits for the end of the session */
 	size_t bytes;           /* of the request, as the supervisor keeps it */
+	size_t fds;             /* of the client, that daemon or supervisor hold for it */
 	struct tool_call *tool; /* a call of a tool; or NULL */
 	bool silent;            /* cancelled: no answer */
 	bool keeps;             /* the command outlives the client: it has a terminal */
@@ -140,17 +147,24 @@ struct call {
 struct live {
 	struct daemon *daemon;
 	char id[SESSION_ID_LENGTH + 1];
+	char run[CORRAL_ID_SIZE];       /* as `corral ps` has it; "" until it is ready */
+	char net[16];                   /* likewise; "" until a front end wants it */
+	struct command_table *commands; /* session/commands.h; or NULL */
 	char socket[PATH_MAX];
 	enum session_state state;
 	pid_t supervisor;
 	struct watch channel, ended, listener;
 	int64_t deadline;                  /* of the session, since 1970; 0: none */
 	int64_t kill_at;                   /* while stopping, CLOCK_MONOTONIC; 0: not stopping */
+	int64_t cpu_limit_ms;              /* of all its processes together; 0: none */
+	int64_t cpu_at;                    /* of the next sample, with a limit; CLOCK_MONOTONIC */
+	struct cpu_total cpu;              /* the largest sample */
 	char reason[360];                  /* why it stops */
 	char token[TOKEN_TEXT_LENGTH + 1]; /* until the answer to session.create */
 	char *tools;                       /* that its clients get (--tools); NULL: all */
 	struct call *calls;
 	size_t pending_bytes; /* of their requests */
+	size_t pending_fds;   /* of their clients */
 	/* That the supervisor has no room for yet, the first one first. */
 	struct wire_message queue[QUEUE_MAX];
 	size_t nqueued;
@@ -188,6 +202,11 @@ struct daemon {
 	int64_t reloaded, reload_failed;
 	uint64_t generation; /* of the files in force: 1 at the start, one more for each change */
 	struct policy_watch policy;
+	struct overview_feed feed;
+	struct command_table *ended; /* of sessions that have ended, the newest first */
+	struct asker_run *askers;    /* session/questions.h */
+	uint64_t last_question;
+	struct daemon_page *page; /* session/ui_page.h; NULL until somebody wants it */
 };
 
 /* ---- conn.c ---- */
@@ -235,6 +254,18 @@ request_fn method_ping, method_status, method_metrics, method_reload, method_shu
 	method_activity, method_report, method_token, method_revoke, method_authenticate,
 	method_tool;
 
+/* The JSON of a row, NULL out of memory. */
+json_t *session_row_json(const struct session_row *row);
+/* {"ms", "by", "limit_ms"}: samples it. */
+json_t *session_cpu_json(struct live *l);
+json_t *session_activity_json(const struct activity_row *row);
+
+/* ---- method_ui.c, questions.c ---- */
+request_fn method_ui_view, method_ui_overview, method_ui_answer, method_ui_apply, method_ui_discard,
+	method_ui_follow, questions_hold;
+/* A connection closes: it follows no events any more. */
+void method_ui_closed(struct conn *c);
+
 /* method_run.c: sends a command or a call to the supervisor, with its bounds (H7); NULL with *f. */
 struct call *method_run_send(struct request *r, struct wire_message *m, struct fault *f);
 
@@ -245,10 +276,16 @@ size_t pool_total(const struct daemon *d, size_t *ret_sandboxes);
 void pool_released(const struct conn *c);
 
 /* ---- live.c ---- */
-struct live *live_find(struct daemon *d, const char *id);
+struct live *live_find(const struct daemon *d, const char *id);
 /* Starts the supervisor of a session that is in the database; spec is the request. */
 int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,
 	       struct live **ret, struct err *e);
+/* live_values.c: samples the processor time of a session; and ends it at its limit, when a sample
+ * is due. */
+const struct cpu_total *live_cpu(struct live *l);
+void live_check_cpu(struct live *l, int64_t now);
+/* Stores the values that its policy resolved to (WIRE_READY). */
+void live_record_resolved(struct live *l, const json_t *value);
 /* Begins to end a session; a second call does nothing. */
 void live_stop(struct live *l, const char *reason);
 void live_stop_all(struct daemon *d, const char *reason);
@@ -268,6 +305,7 @@ struct supervised {
 	const struct corral_config *config;
 	const json_t *spec;
 	int channel;
+	int output; /* the file of session/commands.h; -1 */
 };
 _Noreturn void supervisor_main(const struct supervised *with);
 

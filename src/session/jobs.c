@@ -141,6 +141,23 @@ static const struct termios *read_modes(const json_t *list, struct termios *ret)
 	return json_array_size(list) == NCCS + 4 ? ret : NULL;
 }
 
+static void keep_output(void *arg, int stream, const char *bytes, size_t len) {
+	struct job *j = arg;
+
+	(void)stream;
+	commands_slot_add(&j->slot, bytes, len);
+}
+
+static void keep_tool_output(void *arg, const char *bytes, size_t len) {
+	keep_output(arg, 1, bytes, len);
+}
+
+static void send_decisions(void *arg, const char *json) {
+	const struct job *j = arg;
+
+	supervisor_send(j->owner->channel, WIRE_DECISIONS, j->call, json_loads(json, 0, NULL));
+}
+
 static void run_job(struct job *j) {
 	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_error err = {0};
@@ -164,6 +181,14 @@ static void run_job(struct job *j) {
 	how.directory = json_string_value(json_object_get(j->request, "cwd"));
 	how.timeout_ms = json_integer_value(json_object_get(j->request, "timeout_ms"));
 	how.key = j->call;
+	how.decided = send_decisions;
+	how.decided_arg = j;
+	if (j->owner->output >= 0) {
+		commands_slot_begin(&j->slot, j->owner->output, j->call);
+		how.output = keep_output;
+		how.output_arg = j;
+		how.output_all = 1;
+	}
 	if (argv == NULL || env == NULL) {
 		err.kind = CORRAL_E_MEMORY;
 		(void)snprintf(err.message, sizeof err.message, "out of memory");
@@ -187,6 +212,11 @@ static void run_tool(struct job *j) {
 	struct session_tool_call call = {
 		.number = j->call, .request = j->request, .progress = send_progress, .arg = j};
 
+	if (j->owner->output >= 0) {
+		commands_slot_begin(&j->slot, j->owner->output, j->call);
+		call.output = keep_tool_output;
+		call.output_arg = j;
+	}
 	supervisor_send(j->owner->channel, WIRE_RESULT, j->call,
 			session_tools_call(&j->owner->tools, &call));
 }

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/unix_address.h"
 #include "rpc/message.h"
+#include "session/commands.h"
 #include "session/mcp_conn.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@
 #define STOP_MS 10000
 #define SOCKET_QUEUE 64
 
-struct live *live_find(struct daemon *d, const char *id) {
+struct live *live_find(const struct daemon *d, const char *id) {
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
 		if (streq(l->id, id)) {
 			return l;
@@ -57,6 +58,9 @@ static void change_state(struct live *l, enum session_event event, const char *r
 		(void)state_next(l->state, event,
 				 &l->state); /* the processes decide, not the disk */
 	}
+	overview_event(l->daemon, "session",
+		       json_pack("{s:s, s:s, s:s, s:s}", "id", l->id, "state", state_name(l->state),
+				 "reason", reason, "level", level));
 }
 
 /* ---- messages for the supervisor ---- */
@@ -127,6 +131,7 @@ void live_drop_call(struct live *l, const struct call *call) {
 				gone->conn->calls--;
 			}
 			l->pending_bytes -= gone->bytes;
+			l->pending_fds -= gone->fds;
 			json_decref(gone->id);
 			tool_call_free(gone->tool);
 			free(gone);
@@ -225,6 +230,7 @@ static void live_free(struct live *l) {
 	if (l->socket[0] != '\0') {
 		(void)unlink(l->socket); /* places_sweep() removes what stays */
 		places_remove_bridge(&d->places, l->id);
+		places_remove_copy(&d->places, l->id);
 	}
 	while (l->calls != NULL) {
 		live_drop_call(l, l->calls);
@@ -234,6 +240,7 @@ static void live_free(struct live *l) {
 	}
 	daemon_closed();
 	sodium_memzero(l->token, sizeof l->token);
+	commands_keep(d, l->commands);
 	free(l->tools);
 	free(l);
 }
@@ -312,9 +319,13 @@ static void failed_to_start(struct live *l, const struct wire_message *m) {
 static void became_ready(struct live *l, const struct wire_message *m) {
 	json_t *info = json_loads(m->text, 0, NULL);
 	const char *level = json_string_value(json_object_get(info, "level"));
+	const char *run = json_string_value(json_object_get(info, "run"));
 	struct call *call = find_call(l, 0);
 
+	(void)snprintf(l->run, sizeof l->run, "%s", run == NULL ? "" : run);
 	if (l->state == SESSION_STARTING) {
+		live_record_resolved(l,
+				     json_object_get(info, "resolved")); /* H1: before the answer */
 		change_state(l, EVENT_READY, "", level == NULL ? "" : level);
 		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
 	}
@@ -333,6 +344,7 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	json_t *text = json_loads(m->text, 0, NULL);
 	struct fault f = {.code = FAULT_FAILED};
 
+	commands_finished(l, m->call, m->text);
 	if (call == NULL || text == NULL) {
 		json_decref(text);
 		return;
@@ -411,6 +423,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_ACTIVITY:
 		record_activity(l, &m);
 		break;
+	case WIRE_DECISIONS:
+		commands_decided(l, m.call, m.text);
+		break;
 	case WIRE_PROGRESS:
 		exec_progress(l, &m);
 		break;
@@ -453,8 +468,9 @@ static _Noreturn void become_supervisor(const struct live *l, int channel, const
 				     .socket = l->socket,
 				     .config = l->daemon->config,
 				     .spec = spec,
-				     .channel = channel};
-	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel};
+				     .channel = channel,
+				     .output = l->commands == NULL ? -1 : l->commands->output};
+	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel, s.output};
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -463,7 +479,7 @@ static _Noreturn void become_supervisor(const struct live *l, int channel, const
 		_exit(1);
 	}
 	/* Locks, database, listeners and clients stay the daemon's alone. */
-	fd_close_all_but(kept, ARRAY_LEN(kept));
+	fd_close_all_but(kept, ARRAY_LEN(kept) - (s.output < 0 ? 1 : 0));
 	(void)sigemptyset(&none);
 	signal_mask(SIG_SETMASK, &none, NULL);
 	(void)setpgid(0, 0); /* ^C at the daemon's terminal is the daemon's */
@@ -513,6 +529,7 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 			   .next = d->lives};
 	memcpy(l->id, row->id, sizeof l->id);
 	(void)snprintf(l->token, sizeof l->token, "%s", token);
+	l->commands = commands_new(d, row->id);
 	if (row->deadline != 0) {
 		l->deadline = clock_ms() + (row->deadline - row->created);
 	}
@@ -562,7 +579,12 @@ int64_t lives_check(struct daemon *d, int64_t now) {
 			(void)kill(l->supervisor, SIGKILL);
 			l->kill_at = now + STOP_MS; /* the pidfd reports the end */
 		}
+		live_check_cpu(l, now);
 		int64_t at = l->kill_at != 0 ? l->kill_at : l->deadline;
+		if (l->cpu_limit_ms != 0 && l->state == SESSION_RUNNING &&
+		    (at == 0 || l->cpu_at < at)) {
+			at = l->cpu_at;
+		}
 		if (at != 0 && (next == 0 || at < next)) {
 			next = at;
 		}

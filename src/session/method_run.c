@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "session/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +25,10 @@
 #define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
 
 struct create {
-	const char *name, *cwd, *file, *bridge, *tools;
+	const char *name, *cwd, *file, *bridge, *tools, *copy;
 	json_t *settings, *environment;
 	int serial, no_config;
-	json_int_t timeout, token;
+	json_int_t timeout, token, cpu;
 };
 
 /* The value of a setting; "" if none has this key. */
@@ -93,8 +94,8 @@ static int check_create(const struct create *c, struct fault *f) {
 	if (c->cwd[0] != '/') {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");
 	}
-	if (c->timeout < 0 || c->timeout > DURATION_MAX_MS || c->token < 0 ||
-	    c->token > DURATION_MAX_MS) {
+	if (c->timeout < 0 || c->timeout > DURATION_MAX_MS || c->cpu < 0 ||
+	    c->cpu > DURATION_MAX_MS || c->token < 0 || c->token > DURATION_MAX_MS) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS,
 				 "params: a time is negative, or longer than a year");
 	}
@@ -103,11 +104,12 @@ static int check_create(const struct create *c, struct fault *f) {
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
 	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
-	if (request_unpack(r, f, "{s?s, s:s, s?s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I}", "name",
-			   &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
-			   "tools", &c->tools, "settings", &c->settings, "environment",
-			   &c->environment, "serial", &c->serial, "no_config", &c->no_config,
-			   "timeout_ms", &c->timeout, "token_lifetime_ms", &c->token) != 0) {
+	if (request_unpack(
+		    r, f, "{s?s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I, s?I}",
+		    "name", &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
+		    "tools", &c->tools, "copy", &c->copy, "settings", &c->settings, "environment",
+		    &c->environment, "serial", &c->serial, "no_config", &c->no_config, "timeout_ms",
+		    &c->timeout, "token_lifetime_ms", &c->token, "cpu_total_ms", &c->cpu) != 0) {
 		return -1;
 	}
 	if ((c->settings != NULL && !json_is_array(c->settings)) ||
@@ -163,6 +165,7 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 	    live_start(d, &row, token, r->params, &live, &f->e) != 0) {
 		return -1;
 	}
+	live->cpu_limit_ms = c.cpu;
 	live->tools = c.tools == NULL ? NULL : strdup(c.tools);
 	if ((c.tools != NULL && live->tools == NULL) || live_call(live, r) == NULL) {
 		live_stop(live, "out of memory");
@@ -253,6 +256,15 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 		(void)err_fix(&f->e, "wait for their answers, or pass long input in a file");
 		return NULL;
 	}
+	if (m->nfds > DESCRIPTORS_MAX - r->live->pending_fds) {
+		(void)fault_set(f, FAULT_LIMIT,
+				"the pending commands of this session hold %zu descriptors, the "
+				"limit is %d",
+				r->live->pending_fds, DESCRIPTORS_MAX);
+		(void)err_fix(&f->e, "wait for their answers, or let the daemon capture the "
+				     "output (\"streams\": \"capture\")");
+		return NULL;
+	}
 	struct call *call = r->conn->calls >= CALLS_MAX ? NULL : live_call(r->live, r);
 	if (call == NULL) {
 		(void)fault_set(f, FAULT_LIMIT, "this connection has %d pending commands already",
@@ -261,6 +273,8 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 	}
 	call->bytes = m->len;
 	r->live->pending_bytes += m->len;
+	call->fds = m->nfds;
+	r->live->pending_fds += m->nfds;
 	call->number = ++r->live->last_call;
 	call->number += call->number == 0; /* after 2^32 commands */
 	r->live->last_call = call->number;
@@ -333,8 +347,16 @@ static int read_exec(struct request *r, struct exec *x, struct fault *f) {
 	return 0;
 }
 
+static void note_command(const struct request *r, const struct call *call, uint32_t kind) {
+	if (kind == WIRE_EXEC) { /* WIRE_ATTACH is no command */
+		commands_started(r->live, call->number, r->params);
+	}
+}
+
 /* Sends the request to the supervisor, unless its descriptors were refused (rc). */
 static int forward(struct request *r, struct wire_message *m, bool keeps, int rc, struct fault *f) {
+	uint32_t kind = m->kind;
+
 	if (rc == 0) {
 		m->text = json_dumps(r->params, JSON_COMPACT);
 		m->len = m->text == NULL ? 0 : strlen(m->text);
@@ -345,6 +367,7 @@ static int forward(struct request *r, struct wire_message *m, bool keeps, int rc
 			rc = call == NULL ? -1 : 0;
 			if (call != NULL) {
 				call->keeps = keeps;
+				note_command(r, call, kind);
 			}
 		}
 	}

@@ -89,14 +89,24 @@ int method_shutdown(struct request *r, json_t **ret, struct fault *f) {
 
 /* ---- sessions ---- */
 
-static json_t *row_json(const struct session_row *row) {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I}",
+json_t *session_row_json(const struct session_row *row) {
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, "
+			 "s:I, s:I, s:I}",
 			 "id", row->id, "name", row->name, "state", state_name(row->state),
 			 "workspace", row->workspace, "profile", row->profile, "agent", row->agent,
-			 "provider", row->provider, "level", row->level, "reason", row->reason,
-			 "serial", (int)row->serial, "created", (json_int_t)row->created, "started",
+			 "provider", row->provider, "level", row->level, "mode", row->mode, "net",
+			 row->net, "policy", row->policy, "reason", row->reason, "serial",
+			 (int)row->serial, "created", (json_int_t)row->created, "started",
 			 (json_int_t)row->started, "ended", (json_int_t)row->ended, "deadline",
 			 (json_int_t)row->deadline);
+}
+
+json_t *session_cpu_json(struct live *l) {
+	const struct cpu_total *cpu = live_cpu(l);
+
+	return json_pack("{s:I, s:s, s:I}", "ms", (json_int_t)cpu->ms, "by",
+			 cpu->by_cgroup ? "cgroup" : "sampled", "limit_ms",
+			 (json_int_t)l->cpu_limit_ms);
 }
 
 struct listing {
@@ -108,7 +118,8 @@ static void add_row(void *arg, const struct session_row *row) {
 	struct listing *list = arg;
 
 	if (list->all || !state_is_final(row->state)) {
-		(void)json_array_append_new(list->array, row_json(row)); /* a NULL is checked */
+		(void)json_array_append_new(list->array,
+					    session_row_json(row)); /* a NULL is checked */
 	}
 }
 
@@ -129,7 +140,7 @@ int method_list(struct request *r, json_t **ret, struct fault *f) {
 }
 
 static void keep_row(void *arg, const struct session_row *row) {
-	*(json_t **)arg = row_json(row);
+	*(json_t **)arg = session_row_json(row);
 }
 
 int method_show(struct request *r, json_t **ret, struct fault *f) {
@@ -142,6 +153,7 @@ int method_show(struct request *r, json_t **ret, struct fault *f) {
 	}
 	if (row != NULL && r->live != NULL && r->conn->scope == SCOPE_ADMIN) {
 		(void)json_object_set_new(row, "socket", json_string(r->live->socket));
+		(void)json_object_set_new(row, "cpu", session_cpu_json(r->live));
 		(void)json_object_set_new(row, "supervisor",
 					  json_integer((json_int_t)r->live->supervisor));
 	}
@@ -166,11 +178,13 @@ int method_stop(struct request *r, json_t **ret, struct fault *f) {
 
 /* ---- activity ---- */
 
+json_t *session_activity_json(const struct activity_row *row) {
+	return json_pack("{s:I, s:I, s:s, s:s}", "seq", (json_int_t)row->seq, "time",
+			 (json_int_t)row->time, "kind", row->kind, "text", row->text);
+}
+
 static void add_activity(void *arg, const struct activity_row *row) {
-	(void)json_array_append_new(arg, json_pack("{s:I, s:I, s:s, s:s}", "seq",
-						   (json_int_t)row->seq, "time",
-						   (json_int_t)row->time, "kind", row->kind, "text",
-						   row->text)); /* a NULL is an error of jansson */
+	(void)json_array_append_new(arg, session_activity_json(row)); /* jansson drops a NULL */
 }
 
 static json_int_t last_seq(const json_t *array, json_int_t otherwise) {

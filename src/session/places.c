@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/dirs.h"
+#include "base/fd.h"
 #include "base/remove_tree.h"
 #include "base/runtime_dir.h"
 #include "base/str.h"
@@ -19,6 +20,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 
 static int find_runtime(char *ret, size_t cap, struct err *e) {
 	if (runtime_dir_find(getenv("XDG_RUNTIME_DIR"), ret, cap) == 0) {
@@ -135,12 +138,48 @@ void places_remove_bridge(const struct places *p, const char *id) {
 	(void)rmdir(path); /* what else is in it the next daemon removes */
 }
 
+/* A process of the sandbox that is about to die may create a file behind the removal. */
+#define REMOVE_TRIES 100
+#define REMOVE_PAUSE_MS 20
+
+static _Noreturn void remove_copy(int dir, const char *name) {
+	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_MS * 1000000L};
+
+	for (int i = 0; i < REMOVE_TRIES && remove_tree(dir, name) != 0; i++) {
+		(void)nanosleep(&pause, NULL); /* a signal only shortens it */
+	}
+	_exit(0); /* what is left the next daemon removes */
+}
+
+void places_remove_copy(const struct places *p, const char *id) {
+	char name[64];
+	struct stat st;
+	auto_fd dir = open(p->sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)snprintf(name, sizeof name, "%s.c", id);
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		return;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		fd_close_all_but(&dir, 1); /* the locks are the daemon's */
+		if (fork() == 0) {
+			remove_copy(dir, name);
+		}
+		_exit(0);
+	}
+	if (pid > 0) {
+		(void)waitpid(pid, NULL, 0); /* it exits at once */
+	}
+}
+
 void places_sweep(const struct places *p) {
 	auto_dir d = opendir(p->sessions);
 
 	for (const struct dirent *entry; d != NULL && (entry = readdir(d)) != NULL;) {
 		if (str_starts(entry->d_name, "sess_")) {
-			/* A socket that stays has no listener; else the directory of a bridge. */
+			/* A socket that stays has no listener; else the directory of a bridge
+			 * or of a copy. */
 			if (unlinkat(dirfd(d), entry->d_name, 0) != 0) {
 				(void)remove_tree(dirfd(d), entry->d_name);
 			}

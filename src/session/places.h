@@ -5,6 +5,7 @@
  *     admin.sock                       0600; never visible in a sandbox
  *     daemon.lock                      held while the daemon runs
  *     s/ID.sock                        one a session, 0600
+ *     s/ID.c                           the copy of a session with one (session/copy.h)
  *     p/KEY.sock                       one a pool of sandboxes, 0600 (linux/parked.h)
  *   ~/.local/state/corral/daemon/      0700, in the state directory of Corral
  *     sessions.db, daemon.lock */
@@ -36,6 +37,10 @@ int places_session_socket(const struct places *p, const char *id, char ret[PATH_
 
 /* Removes the directory of a bridge's socket, if there is one. */
 void places_remove_bridge(const struct places *p, const char *id);
+
+/* Removes the copy of a session, if there is one, in a process of its own (H7): the sandbox may
+ * have created any tree in it. */
+void places_remove_copy(const struct places *p, const char *id);
 
 /* Removes the sockets of sessions of an earlier daemon. */
 void places_sweep(const struct places *p);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "rpc/message.h"
 #include "session/mcp_conn.h"
+#include "session/ui_page.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,6 +57,14 @@ static const struct request_row rows[] = {
 	{"session.revoke", SCOPE_ADMIN, ALIVE, method_revoke},
 	{"activity.report", SCOPE_SESSION, IN(SESSION_RUNNING), method_report},
 	{"pool.hold", SCOPE_ADMIN, 0, pool_hold},
+	{"ask.hold", SCOPE_ADMIN, 0, questions_hold},
+	{"ui.overview", SCOPE_ADMIN, 0, method_ui_overview},
+	{"ui.view", SCOPE_ADMIN, 0, method_ui_view},
+	{"ui.follow", SCOPE_ADMIN, 0, method_ui_follow},
+	{"ui.answer", SCOPE_ADMIN, 0, method_ui_answer},
+	{"ui.apply", SCOPE_ADMIN, 0, method_ui_apply},
+	{"ui.discard", SCOPE_ADMIN, 0, method_ui_discard},
+	{"page.open", SCOPE_ADMIN, 0, ui_page_open},
 	{"session.authenticate", SCOPE_NONE, IN(SESSION_RUNNING), method_authenticate},
 };
 

@@ -38,6 +38,9 @@ static const char *const migrations[] = {
 	" time INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL"
 	");"
 	"CREATE INDEX activity_by_session ON activity (session, seq);",
+	"ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE sessions ADD COLUMN net TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE sessions ADD COLUMN policy TEXT NOT NULL DEFAULT '';",
 };
 
 static int read_version(struct store *s, int *ret, struct err *e) {
@@ -153,7 +156,7 @@ static int finish(struct store *s, int rc, struct err *e) {
 #define LIVE_STATES "('CREATED', 'STARTING', 'RUNNING', 'STOPPING')"
 #define ROW_COLUMNS                                                                                \
 	"id, name, workspace, profile, agent, provider, level, reason, state, serial, created, "   \
-	"started, ended, deadline"
+	"started, ended, deadline, mode, net, policy"
 
 static int check_name(struct store *s, const char *name, struct err *e) {
 	auto_statement *st = NULL;
@@ -177,12 +180,12 @@ static int check_name(struct store *s, const char *name, struct err *e) {
 static int insert_session(struct store *s, const struct session_row *row, struct err *e) {
 	auto_statement *st = NULL;
 
-	if (store_sql_prepare(s->db, &st, e,
-			      "INSERT INTO sessions (" ROW_COLUMNS
-			      ") VALUES (?, ?, ?, ?, ?, ?, '', '', 'CREATED', ?, ?, 0, 0, ?)",
-			      "ttttttiii", row->id, row->name, row->workspace, row->profile,
-			      row->agent, row->provider, (int64_t)row->serial, row->created,
-			      row->deadline) != 0) {
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "INSERT INTO sessions (" ROW_COLUMNS
+		    ") VALUES (?, ?, ?, ?, ?, ?, '', '', 'CREATED', ?, ?, 0, 0, ?, '', '', '')",
+		    "ttttttiii", row->id, row->name, row->workspace, row->profile, row->agent,
+		    row->provider, (int64_t)row->serial, row->created, row->deadline) != 0) {
 		return -1;
 	}
 	return store_sql_run(s->db, st, e) == 1 ? 0 : -1;
@@ -262,6 +265,21 @@ int store_change_state(struct store *s, const struct state_change *c, enum sessi
 	return changed > 0 ? 0 : -1;
 }
 
+int store_set_resolved(struct store *s, const char *id, const struct session_resolved *r,
+		       struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "UPDATE sessions SET workspace = iif(?2 = '', workspace, ?2),"
+			      " profile = iif(?3 = '', profile, ?3), mode = ?4, net = ?5,"
+			      " policy = ?6 WHERE id = ?1",
+			      "tttttt", id, r->workspace, r->profile, r->mode, r->net,
+			      r->policy) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
+}
+
 static void report_session(sqlite3_stmt *st, const struct session_reader *reader) {
 	int state = state_by_name(store_sql_text(st, 8));
 	struct session_row row = {
@@ -278,6 +296,9 @@ static void report_session(sqlite3_stmt *st, const struct session_reader *reader
 		.started = sqlite3_column_int64(st, 11),
 		.ended = sqlite3_column_int64(st, 12),
 		.deadline = sqlite3_column_int64(st, 13),
+		.mode = store_sql_text(st, 14),
+		.net = store_sql_text(st, 15),
+		.policy = store_sql_text(st, 16),
 	};
 	(void)snprintf(row.id, sizeof row.id, "%s", store_sql_text(st, 0));
 	reader->found(reader->arg, &row);
@@ -299,6 +320,23 @@ int store_each_session(struct store *s, const struct session_reader *reader, str
 
 	if (store_sql_prepare(s->db, &st, e, "SELECT " ROW_COLUMNS " FROM sessions ORDER BY id",
 			      "") != 0) {
+		return -1;
+	}
+	return report_all(s, st, reader, e) < 0 ? -1 : 0;
+}
+
+int store_page_sessions(struct store *s, const struct store_page *page,
+			const struct session_reader *reader, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(
+		    s->db, &st, e,
+		    "SELECT " ROW_COLUMNS " FROM sessions WHERE (?1 = '' OR id < ?1)"
+		    " AND (?2 = '' OR state = ?2 OR (?2 = 'alive' AND state IN " LIVE_STATES
+		    ")) AND (?3 = '' OR instr(lower(id || ' ' || name || ' ' ||"
+		    " workspace || ' ' || agent), lower(?3)) > 0)"
+		    " ORDER BY id DESC LIMIT ?4",
+		    "ttti", page->before, page->state, page->search, (int64_t)page->limit) != 0) {
 		return -1;
 	}
 	return report_all(s, st, reader, e) < 0 ? -1 : 0;
@@ -449,8 +487,11 @@ int store_each_activity(struct store *s, const struct activity_reader *reader, s
 	int rc;
 
 	if (store_sql_prepare(s->db, &st, e,
-			      "SELECT seq, time, session, kind, text FROM activity"
-			      " WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
+			      reader->newest
+				      ? "SELECT seq, time, session, kind, text FROM activity"
+					" WHERE session = ? AND seq > ? ORDER BY seq DESC LIMIT ?"
+				      : "SELECT seq, time, session, kind, text FROM activity"
+					" WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?",
 			      "tii", reader->session, reader->after, (int64_t)reader->limit) != 0) {
 		return -1;
 	}

@@ -32,8 +32,9 @@ struct session_row {
 	const char *name;      /* "": none */
 	const char *workspace; /* on the host */
 	const char *profile, *agent, *provider;
-	const char *level;  /* "" until the sandbox exists */
-	const char *reason; /* of an end; "" */
+	const char *level;               /* "" until the sandbox exists */
+	const char *mode, *net, *policy; /* likewise: resolved, and the SHA-256 of the policy */
+	const char *reason;              /* of an end; "" */
 	enum session_state state;
 	bool serial; /* one command at a time */
 	int64_t created, started, ended, deadline;
@@ -56,11 +57,27 @@ struct state_change {
 int store_change_state(struct store *s, const struct state_change *c, enum session_state *ret,
 		       struct err *e);
 
+/* The values that the policy of a session resolved to; "" changes nothing. */
+struct session_resolved {
+	const char *workspace, *profile, *mode, *net, *policy;
+};
+int store_set_resolved(struct store *s, const char *id, const struct session_resolved *r,
+		       struct err *e);
+
 /* Calls found() for each row, the oldest first; the row's texts are valid during the call. */
 struct session_reader {
 	void (*found)(void *arg, const struct session_row *row);
 	void *arg;
 };
+/* Part of the list, the newest first; "" is no restriction. */
+struct store_page {
+	const char *state;  /* "alive", or the name of a state */
+	const char *before; /* an id: older ones */
+	const char *search; /* a part of id, name, workspace or agent */
+	int limit;
+};
+int store_page_sessions(struct store *s, const struct store_page *page,
+			const struct session_reader *reader, struct err *e);
 int store_each_session(struct store *s, const struct session_reader *reader, struct err *e);
 
 /* By id, or by the name of a live session or else of the last one that had it.  1: there is none.
@@ -100,6 +117,7 @@ struct activity_reader {
 	const char *session;
 	int64_t after;
 	int limit;
+	bool newest; /* the newest first */
 	void (*found)(void *arg, const struct activity_row *row);
 	void *arg;
 };

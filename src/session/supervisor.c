@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "session/copy.h"
 #include "session/daemon.h"
 
 #include <errno.h>
@@ -135,6 +136,24 @@ static int apply_bridge(struct corral_policy *policy, const struct supervised *w
 		       : corral_policy_set_from(policy, "fs.write", dir, "session", err);
 }
 
+/* The copy of an agent's files; its path is in a variable. */
+static int apply_copy(struct corral_policy *policy, const struct supervised *with,
+		      struct copy_report *ret, struct corral_error *err) {
+	const char *dir = json_string_value(json_object_get(with->spec, "copy"));
+	char label[PATH_MAX + 64];
+
+	if (dir == NULL) {
+		return 0;
+	}
+	if (copy_make(with, policy, dir, ret, err) != 0) {
+		return -1;
+	}
+	(void)snprintf(label, sizeof label, "COPY_PATH=%s", ret->path);
+	return corral_policy_set_from(policy, "env.labels", label, "session", err) != 0
+		       ? -1
+		       : corral_policy_set_from(policy, "fs.write", ret->path, "session", err);
+}
+
 /* The caller's environment and directory take the place of the daemon's, as in a run. */
 static int become_caller(const json_t *spec, struct corral_error *err) {
 	const char *cwd = json_string_value(json_object_get(spec, "cwd"));
@@ -158,7 +177,7 @@ static int become_caller(const json_t *spec, struct corral_error *err) {
 }
 
 static int open_session(struct supervisor *s, const struct supervised *with,
-			struct corral_error *err) {
+			struct copy_report *copied, struct corral_error *err) {
 	struct corral_policy *policy = corral_policy_new(); /* lives as long as this process */
 
 	if (policy == NULL) {
@@ -168,7 +187,8 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	}
 	corral_policy_use_config(policy, with->config);
 	if (become_caller(with->spec, err) != 0 || apply_settings(policy, with->spec, err) != 0 ||
-	    apply_session(policy, with, err) != 0 || apply_bridge(policy, with, err) != 0) {
+	    apply_session(policy, with, err) != 0 || apply_bridge(policy, with, err) != 0 ||
+	    apply_copy(policy, with, copied, err) != 0) {
 		return -1;
 	}
 	if (corral_session_open(policy, NULL, &s->session, err) != 0) {
@@ -176,6 +196,37 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	}
 	s->tools.config = (struct mcp_config){.policy = policy, .session = s->session};
 	return 0;
+}
+
+/* The values that the database keeps: of the policy that this session has, and no secret. */
+static json_t *resolved(const struct corral_policy *policy) {
+	static const struct {
+		const char *key, *name;
+	} rows[] = {{"workspace", "workspace"},
+		    {"profile", "profile"},
+		    {"mode", "mode"},
+		    {"net.mode", "net"}};
+	struct corral_error err = {0};
+	auto_free char *text = NULL;
+	json_t *kept = json_object();
+
+	if (corral_policy_show(policy, CORRAL_JSON, &text, &err) != 0) {
+		return kept; /* a file of the policy is gone already: the session has its plan */
+	}
+	json_t *shown = json_loads(text, 0, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const json_t *row = json_object_get(json_object_get(shown, "values"), rows[i].key);
+		json_t *value = json_object_get(row, "value");
+		if (json_is_string(value)) {
+			(void)json_object_set(kept, rows[i].name, value);
+		}
+	}
+	json_t *sha256 = json_object_get(shown, "sha256");
+	if (json_is_string(sha256)) {
+		(void)json_object_set(kept, "policy", sha256);
+	}
+	json_decref(shown);
+	return kept;
 }
 
 /* The sandbox has ended by itself: its commands are lost, and their threads report it. */
@@ -227,20 +278,27 @@ static void start_bridge(struct supervisor *s, const char *command) {
 
 _Noreturn void supervisor_main(const struct supervised *with) {
 	struct supervisor s = {.channel = with->channel,
+			       .output = with->output,
 			       .serial = json_is_true(json_object_get(with->spec, "serial")),
 			       .tools = {.lock = PTHREAD_MUTEX_INITIALIZER},
 			       .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct corral_error err = {0};
+	struct copy_report copied = {.path = ""};
 
 	/* A hook of an agent looks for this name; fails only for a bad pointer. */
 	(void)prctl(PR_SET_NAME, "corral");
-	if (open_session(&s, with, &err) != 0) {
+	if (open_session(&s, with, &copied, &err) != 0) {
 		supervisor_send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);
 	}
 	supervisor_send(s.channel, WIRE_READY, 0,
-			json_pack("{s:s, s:s}", "level", corral_session_level(s.session), "run",
-				  corral_session_id(s.session)));
+			json_pack("{s:s, s:s, s:o}", "level", corral_session_level(s.session),
+				  "run", corral_session_id(s.session), "resolved",
+				  resolved(s.tools.config.policy)));
+	if (copied.path[0] != '\0') {
+		supervisor_send(s.channel, WIRE_ACTIVITY, 0,
+				json_pack("{s:s, s:s}", "kind", "copy", "text", copied.text));
+	}
 	start_bridge(&s, json_string_value(json_object_get(with->spec, "bridge")));
 	for (;;) {
 		struct pollfd slots[2 + 2 * TERMINALS_MAX] = {

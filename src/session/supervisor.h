@@ -5,6 +5,7 @@
 
 #include "corral.h"
 
+#include "session/commands.h"
 #include "session/daemon.h"
 #include "session/supervisor_tool.h"
 #include "session/terminal_relay.h"
@@ -27,11 +28,13 @@ struct job {
 	int fds[WIRE_FDS];               /* -1: captured */
 	struct terminal_relay *terminal; /* or NULL; the main thread's, but for its answer */
 	atomic_bool cancelled;
+	struct commands_slot slot; /* where its output is kept */
 	struct job *next;
 };
 
 struct supervisor {
 	int channel;
+	int output; /* the file of session/commands.h; -1 */
 	bool serial;
 	struct corral_session *session;
 	struct session_tools tools;

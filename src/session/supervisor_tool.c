@@ -22,6 +22,7 @@ struct running {
 	uint64_t count;
 	int64_t second; /* the first piece of this second */
 	int sent;       /* pieces since then */
+	bool progress;  /* the client wants it */
 };
 
 static void drop(struct buf *b, size_t n) {
@@ -46,6 +47,12 @@ static void take_output(void *arg, const char *bytes, size_t len) {
 	struct running *r = arg;
 	int64_t now = clock_ms();
 
+	if (r->c->output != NULL) {
+		r->c->output(r->c->output_arg, bytes, len);
+	}
+	if (!r->progress) {
+		return;
+	}
 	r->count += len;
 	if (len > PROGRESS_BYTES) {
 		bytes += len - PROGRESS_BYTES;
@@ -94,13 +101,14 @@ json_t *session_tools_call(struct session_tools *t, const struct session_tool_ca
 				.arguments = json_object_get(c->request, "arguments"),
 				.cancel = -1,
 				.key = c->number};
-	struct running r = {.c = c};
+	struct running r = {.c = c,
+			    .progress = json_is_true(json_object_get(c->request, "progress"))};
 	struct mcp_reply reply = {0};
 	struct corral_error err = {0};
 
 	buf_init(&reply.text);
 	buf_init(&r.pending);
-	if (json_is_true(json_object_get(c->request, "progress"))) {
+	if (r.progress || c->output != NULL) {
 		call.output = take_output;
 		call.output_arg = &r;
 	}

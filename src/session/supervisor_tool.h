@@ -21,6 +21,8 @@ struct session_tool_call {
 	/* Gets {"count": bytes so far, "text": …} as output comes; steals it. */
 	void (*progress)(void *arg, json_t *value);
 	void *arg;
+	void (*output)(void *arg, const char *bytes, size_t len); /* all of it; or NULL */
+	void *output_arg;
 };
 
 /* {"text", "error", "data", "content"}: a new reference; NULL out of memory. */

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "session/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,8 @@ struct call *tool_call_send(struct request *r, const char *tool, json_t *argumen
 				 .text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT)};
 	struct tool_call *t = calloc(1, sizeof *t);
 
-	json_decref(value);
 	if (m.text == NULL || t == NULL) {
+		json_decref(value);
 		free(m.text);
 		free(t);
 		(void)fault_set(f, FAULT_FAILED, "out of memory");
@@ -42,9 +43,12 @@ struct call *tool_call_send(struct request *r, const char *tool, json_t *argumen
 	struct call *call = method_run_send(r, &m, f);
 	session_wire_done(&m);
 	if (call == NULL) {
+		json_decref(value);
 		free(t);
 		return NULL;
 	}
+	commands_started(r->live, call->number, value);
+	json_decref(value);
 	call->tool = t;
 	return call;
 }

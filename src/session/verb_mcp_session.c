@@ -13,10 +13,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "rpc/token_file.h"
 #include "session/client.h"
-#include "session/id.h"
-#include "session/places.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -82,31 +79,12 @@ static int ask_daemon(const char *session, struct client *c, struct corral_error
 }
 
 static int connect_to(const struct invocation *inv, struct client *c, struct corral_error *err) {
-	const char *inside = getenv("CORRAL_SESSION_SOCKET"), *id = getenv("CORRAL_SESSION_ID");
-	char token[TOKEN_TEXT_LENGTH + 1] = "", path[PATH_MAX];
-	struct places p;
-	struct err e = {0};
-
-	if (inv->token_file == NULL && inside != NULL && id != NULL && streq(id, inv->session)) {
-		return client_open_session(c, inside, "", err);
-	}
-	if (inv->token_file == NULL) {
-		return ask_daemon(inv->session, c, err);
-	}
-	if (!session_id_is_valid(inv->session) || streq(inv->token_file, "-")) {
+	if (inv->token_file != NULL && streq(inv->token_file, "-")) { /* stdin is the agent's */
 		return usage_error(err, "corral mcp --session sess_… --token-file FILE",
-				   "--token-file needs a file, and the id of the session: %s",
-				   inv->session);
+				   "--token-file of `corral mcp` needs a file");
 	}
-	if (places_find(&p, &e) != 0 || places_session_socket(&p, inv->session, path) != 0) {
-		return setup_error(err, e.fix, e.what);
-	}
-	if (token_file_read(inv->token_file, token, err) != 0) {
-		return -1;
-	}
-	int rc = client_open_session(c, path, token, err);
-	sodium_memzero(token, sizeof token);
-	return rc;
+	int rc = client_open_own(c, inv->session, inv->token_file, err);
+	return rc == 1 ? ask_daemon(inv->session, c, err) : rc;
 }
 
 /* ---- the relay ---- */

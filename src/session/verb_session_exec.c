@@ -12,43 +12,17 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "rpc/token_file.h"
 #include "session/client.h"
-#include "session/id.h"
-#include "session/places.h"
 
-#include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
 int verb_connect(const struct invocation *inv, const char *session, struct client *c, bool *ret_own,
 		 struct corral_error *err) {
-	const char *inside = getenv("CORRAL_SESSION_SOCKET"), *id = getenv("CORRAL_SESSION_ID");
-	char token[TOKEN_TEXT_LENGTH + 1] = "", path[PATH_MAX];
-	struct places p;
-	struct err e = {0};
+	int rc = client_open_own(c, session, inv->token_file, err);
 
-	*ret_own = true;
-	if (inv->token_file == NULL && inside != NULL && id != NULL && streq(id, session)) {
-		return client_open_session(c, inside, "", err);
-	}
-	if (inv->token_file == NULL) {
-		*ret_own = false;
-		return client_open_admin(c, err);
-	}
-	if (!session_id_is_valid(session)) {
-		return usage_error(err, "", "--token-file needs the id of the session: %s",
-				   session);
-	}
-	if (places_find(&p, &e) != 0 || places_session_socket(&p, session, path) != 0) {
-		return setup_error(err, e.fix, e.what);
-	}
-	if (token_file_read(inv->token_file, token, err) != 0) {
-		return -1;
-	}
-	int rc = client_open_session(c, path, token, err);
-	sodium_memzero(token, sizeof token);
-	return rc;
+	*ret_own = rc != 1;
+	return rc == 1 ? client_open_admin(c, err) : rc;
 }
 
 static json_t *argv_json(const char *const *argv) {

@@ -23,6 +23,7 @@ enum wire_kind {
 	WIRE_ACTIVITY,  /* supervisor: {"kind", "text"}, to be recorded */
 	WIRE_TOOL,      /* daemon: a call of a tool (session/supervisor_tool.h) */
 	WIRE_PROGRESS,  /* supervisor: output of a call that runs */
+	WIRE_DECISIONS, /* supervisor: of the gate, while a command runs */
 };
 
 #define WIRE_FDS 3

@@ -28,6 +28,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import harness  # noqa: E402  the path has to be set first
 import packages  # noqa: E402
 import sandboxes  # noqa: E402
+import skips  # noqa: E402
 import standin  # noqa: E402
 from harness import Skip, check, contains, equal, wait_until  # noqa: E402
 
@@ -40,7 +41,7 @@ class Canary:
     """A server of the host that no agent may reach."""
 
     def __init__(self):
-        self.seen = 0
+        self.seen, self.posts = 0, []
         canary = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -49,6 +50,10 @@ class Canary:
                 self.send_response(200)
                 self.end_headers()
                 self.wfile.write(b"reached\n")
+
+            def do_POST(self):
+                canary.posts.append(self.headers.get("Authorization"))
+                self.send_error(401)
 
             def log_message(self, *_):
                 pass
@@ -101,7 +106,15 @@ def settle_opencode(box, provider):
     return ["opencode", "run", TASK]
 
 
-SETTLE = {"claude": settle_claude, "codex": settle_codex, "gemini": settle_gemini, "opencode": settle_opencode}
+def settle_copilot(box, provider):
+    box.env.update({"COPILOT_PROVIDER_BASE_URL": provider.url, "COPILOT_PROVIDER_TYPE": "anthropic",
+                    "COPILOT_PROVIDER_API_KEY": "stand-in", "COPILOT_MODEL": "stand-in"})
+    return ["copilot", "-p", TASK, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls"]
+
+
+SETTLE = {"claude": settle_claude, "codex": settle_codex, "copilot": settle_copilot, "gemini": settle_gemini, "opencode": settle_opencode}
+QUICK = "codex"  # the one whole agent of `make check`
+WHOLE = f"{QUICK} as a whole at level full"
 HOOKED = ("claude", "codex", "gemini")
 
 
@@ -169,6 +182,8 @@ def want_own_sandbox(box, name):
     elif name == "codex":
         file = "home/.codex/config.toml"
         box.write(file, box.read(file).replace('"danger-full-access"', '"workspace-write"'))
+    elif name == "copilot":
+        box.write("home/.copilot/settings.json", '{"sandbox": {"enabled": true}}')
     elif name == "gemini":
         file = "home/.gemini/settings.json"
         box.write(file, json.dumps({**json.loads(box.read(file)), "tools": {"sandbox": True}}))
@@ -353,7 +368,28 @@ def login(box, place, level):
     equal(answers(callback), None, "the port after the run")
 
 
+def refused_key(box, place, level):
+    """Amp talks to its own service alone: it starts inside, reaches the server of AMP_URL, and reports the key's refusal."""
+    directory, why = packages.wrapper(place, "amp")
+    if directory is None:
+        raise Skip(why)
+    canary = Canary()
+    box.env.update({"PATH": f"{directory}:{box.env['PATH']}", "AMP_URL": f"http://127.0.0.1:{canary.port}",
+                    "AMP_API_KEY": "stand-in"})
+    try:
+        words = [box.corral, "run", "--profile", "amp", "--level", level, "--read", place]
+        box.execute([*words, "--", "amp", "--version"], timeout=SECONDS).exited(0)
+        done = box.execute([*words, "--host-port", canary.port, "--", "amp", "-x", TASK], timeout=SECONDS)
+        check(done.status != 0 and canary.posts, f"{done}")
+        equal(set(canary.posts), {"Bearer stand-in"}, "the key in the requests")
+    finally:
+        canary.close()
+
+
 def register(suite, place):
+    for level in ("full", "standard"):
+        suite.test(f"amp starts at level {level}, and reaches its service with the key")(
+            lambda box, level=level: refused_key(box, place, level))
     for name in SETTLE:
         for level in ("full", "standard"):
             suite.test(f"{name} as a whole at level {level}: reads, writes, tests; neither the key nor the server")(
@@ -379,13 +415,15 @@ def register(suite, place):
             lambda box, by_variable=by_variable: linked(box, place, by_variable))
     suite.test("codex: agents check reports a hook that Codex does not trust")(lambda box: untrusted(box, place))
     sandboxes.register(suite, place)
+    skips.register(suite, __file__, f"^{WHOLE}", [packages.NODE[0], packages.AGENTS[QUICK][0]])
 
 
-def within_reach(suite, place, copies):
+def within_reach(suite, place, copies, quick):
     """The packages where the account of the tests can read them."""
-    for name in packages.AGENTS:
+    for name in [QUICK] if quick else packages.AGENTS:
         packages.wrapper(place, name)  # the tests report what is missing
-    packages.install(f"{place}/srt", *sandboxes.SRT)
+    if not quick:
+        packages.install(f"{place}/srt", *sandboxes.SRT)
     os.chmod(copies, 0o755)
     seen = subprocess.run(["ls", place], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           **suite.user.popen_words())
@@ -402,14 +440,15 @@ def main():
     parser.add_argument("--corral", required=True)
     parser.add_argument("--place", help="where the packages are kept")
     parser.add_argument("--user", default="games")
+    parser.add_argument("--quick", action="store_true", help="one whole agent, at level full")
     parser.add_argument("only", nargs="?", help="a regular expression for names of tests")
     args = parser.parse_args()
     suite = harness.Suite(args.corral, args.user)
     place = os.path.abspath(args.place or os.path.join(tempfile.gettempdir(), "corral-agents"))
     os.makedirs(place, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corral-agents-") as copies:
-        register(suite, within_reach(suite, place, copies))
-        return suite.run(args.only, 1)
+        register(suite, within_reach(suite, place, copies, args.quick))
+        return suite.run(args.only or (f"^{WHOLE}|^the suite " if args.quick else None), 1)
 
 
 if __name__ == "__main__":

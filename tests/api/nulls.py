@@ -30,7 +30,7 @@ OPTIONAL = {
     ("corral_command_check", "allowed"), ("corral_why", "allowed"), ("corral_why_run", "id"), ("corral_why_run", "count"),
     ("corral_url_check", "options"), ("corral_cow_diff", "paths"), ("corral_cow_apply", "options"),
     ("corral_cow_discard", "id"), ("corral_home_clean", "options"), ("corral_home_clean", "left"),
-    ("corral_audit_print", "count"), ("corral_audit_stats", "options"), ("corral_audit_verify", "intact"),
+    ("corral_audit_print", "count"), ("corral_audit_page", "options"), ("corral_audit_stats", "options"), ("corral_audit_verify", "intact"),
     ("corral_scanner_new", "options"), ("corral_scan_open", "calls"),
     ("corral_scan_feed", "bytes"),  # of no bytes
     ("corral_secret_set", "options"), ("corral_secret_set", "value"),  # of no bytes

@@ -90,9 +90,9 @@ class Writer:
             head.write(f"corral audit 1 1 1 {self.number} {self.seq} {self.length} {self.hash}\n".encode().ljust(192, b"\0"))
 
 
-def generate(state, records):
+def generate(state, records, begin=datetime.datetime(2026, 9, 1, 8, 0, 0)):
     """A log of two months with this many records; its size in bytes."""
-    writer, now = Writer(state), datetime.datetime(2026, 9, 1, 8, 0, 0)
+    writer, now = Writer(state), begin
     dice = random.Random(17)
     source = bodies(dice)
     for _ in range(records):

@@ -39,11 +39,12 @@ import leak  # noqa: E402
 import rules  # noqa: E402
 import sessions  # noqa: E402
 import start  # noqa: E402
+import steps  # noqa: E402
 import steady  # noqa: E402
 from bench import ROOT, Bench, Skip  # noqa: E402
 from contenders import PEERS, installed, version  # noqa: E402
 
-SECTIONS = (start, steady, rules, gate, crowd, sessions, growth, denials, audit, leak)
+SECTIONS = (start, steps, steady, rules, gate, crowd, sessions, growth, denials, audit, leak)
 SEEN = {"bwrap": "bubblewrap", "slirp4netns": "slirp4netns", "pasta": "pasta", "git": "git", "gcc": "gcc", "npm": "npm", "tar": "tar"}
 
 

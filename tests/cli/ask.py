@@ -300,7 +300,7 @@ for name, attempt in (
             equal(result["stdout"], "", "an answer to another question")
         box.run("--ask-fd", "77", "--", "true").exited(2).said("--ask-fd")
         box.run("--ask-fd", "0", "--", "true").exited(2).said("stream socket")
-        box.run("--ask", "--", "true").exited(2).said("--ask", "terminal")
+        box.run("--ask", "--", "true").exited(125).said("terminal", "daemon")
         box.run("--ask", "--level", "none", "--accept-no-sandbox", "--", "true").exited(125).said("broker")
 
     @test("a flood of questions is bounded, and other processes go on meanwhile")

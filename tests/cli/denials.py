@@ -364,6 +364,15 @@ def register(suite):
             equal(calls, wanted, f"at {level}")
             contains(box.corral_("audit", "list", "--kind", "deny.syscall").out, "keyctl", "the audit log")
 
+    @test("denials: a name that is only missing in the private HOME is no refusal, a hidden file is one")
+    def _(box):
+        box.write("home/.claude/settings.json", "{}")
+        for level in LEVELS:
+            result = box.json("--no-config", "--level", level, "--denials", "all", "-c",
+                              "mkdir ~/.claude/backups; mv ~/.claude/a ~/.claude/b; cat ~/.claude/settings.json; exit 1")
+            equal([d["op"] for d in result["denials"] if d["op"] in ("mkdir", "rename")], [], f"at {level}")
+            check(any(d["access"] == "read" for d in result["denials"]), f"the hidden file, at {level}: {result['denials']}")
+
     @test("denials: off records nothing and says so; changes records no reads")
     def _(box):
         box.write("home/notes", "x\n")

@@ -2,6 +2,7 @@
 """HOME: private, kept per workspace, toolchains shown, credentials not."""
 import os
 import re
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
@@ -112,6 +113,43 @@ def register(suite):
         equal(box.run("-c", "ls ~ | wc -l").out.strip(), "16", "files")
         home, = os.listdir(f"{box.home}/.local/state/corral/homes")
         equal(sorted(os.listdir(f"{box.home}/.local/state/corral/homes/{home}")), ["home", "workspace"], "what is left")
+
+    @test("runs with other grants in HOME do not use a home at the same time", root=True)
+    def _(box):
+        box.write(f"{box.home}/data/sub/file", "granted\n")
+        grant = ("--level", "full", "--read", f"{box.home}/data/sub/file")
+        homes = f"{box.home}/.local/state/corral/homes"
+        box.run("--level", "full", "-c", "echo kept >~/file").exited(0)
+        done = box.run(*grant, "-c", "cat ~/file ~/data/sub/file").exited(0)  # one after the other
+        equal(done.out, "kept\ngranted\n", "the home")
+        first, = os.listdir(homes)
+        holder = box.start([box.corral, "run", *grant, "-c", "echo ready; read x; cat ~/data/sub/file"],
+                           stdin=subprocess.PIPE)
+        equal(holder.stdout.readline(), b"ready\n", "the first run")
+        done = box.run(*grant, "-c", "cat ~/file; mv ~/data ~/x").exited(1)  # the same grants
+        equal(done.out, "kept\n", "the home")
+        check("busy" in done.err and "separate" not in done.err, done.err)
+        done = box.run("--level", "full", "-c", "ls ~; echo other >~/other").exited(0).said("separate")
+        equal(done.out, "", "another home")
+        done = box.run("--level", "full", "--json", "-c", "cat ~/other")  # kept, for the same grants
+        equal(done.json["stdout"], "other\n", "another home")
+        box.run("--level", "standard", "-c", "cat ~/file").said("separate")
+        holder.stdin.write(b"\n")
+        equal(holder.communicate()[0], b"granted\n", "the grant")
+        done = box.run("--level", "full", "-c", "ls ~; cat ~/file").exited(0)
+        check("separate" not in done.err, done.err)
+        equal(done.out, "file\nkept\n", "the mount points are gone")
+        check(all(name.startswith(first) for name in os.listdir(homes)), "a home of the same workspace")
+        equal(sorted(os.listdir(f"{homes}/{first}")), ["home", "workspace"], "what is left")
+
+    @test("many runs with grants in HOME at once agree on one home", root=True)
+    def _(box):
+        box.write(f"{box.home}/data/file", "granted")
+        with ThreadPoolExecutor(8) as pool:
+            for done in pool.map(lambda n: box.run("--level", "full", "--read", f"{box.home}/data/file", "-c",
+                                                   f"echo {n} >~/{n}; cat ~/data/file"), range(16)):
+                check("separate" not in done.exited(0).err, done.err)
+        equal(box.run("--level", "full", "-c", "ls ~ | wc -l").out.strip(), "16", "files")
 
     @test("--home ephemeral begins empty and leaves nothing", root=True)
     def _(box):
@@ -343,10 +381,10 @@ def register(suite):
         equal(box.run(*grants, "-c", "cat ~/data.csv").exited(0).out, "data\n", "the granted file")
         equal(box.run("-c", "ls -A ~; wc -c <~/data.csv; rm -r ~/data.csv ~/dir").exited(0).out, "data.csv\ndir\n0\n", "its own")
         first = waiting(box, *grants)
-        box.run("-c", "echo mine >~/data.csv; touch ~/dir/mine").exited(0)
+        box.run("-c", "echo mine >~/data.csv").exited(0).said("uses a separate one")
         box.write("ws/go", "")
         first.communicate(timeout=PATIENCE)
-        equal(box.run("-c", "cat ~/data.csv; ls ~/dir").exited(0).out, "mine\nmine\n", "written meanwhile by another run")
+        equal(box.run("-c", "ls -A ~").exited(0).out, "", "nothing of ours is left, nor of the run with a separate home")
 
     @test("work that a command puts beside a workspace in a directory of programs' files is told", root=True)
     def _(box):

@@ -61,8 +61,8 @@ def register(suite):
         first = begin(box)
         second = begin(box, "--level", "standard", "--home", "ephemeral", "--write", box.ws)
         listed = runs(box)
-        equal([(run["pid"], run["level"], run["workspace"], run["command"][0], run["command"][-1]) for run in listed],
-              [(first.pid, "full", box.ws, "/bin/sh", "a\x1bb"), (second.pid, "standard", box.ws, "/bin/sh", "a\x1bb")], "runs")
+        equal([(run["pid"], run["level"], run["net"], run["workspace"], run["command"][0], run["command"][-1]) for run in listed],
+              [(first.pid, "full", "none", box.ws, "/bin/sh", "a\x1bb"), (second.pid, "standard", "none", box.ws, "/bin/sh", "a\x1bb")], "runs")
         check(all(run["command_complete"] and run["since"].startswith("20") for run in listed), f"{listed}")
         text = box.corral_("ps").exited(0).out
         contains(text, str(first.pid), "pid")

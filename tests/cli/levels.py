@@ -20,6 +20,15 @@ def states(result):
 def register(suite):
     test = suite.test
 
+    @test("a backend of another build is refused with the list, and nothing runs instead", root=True)
+    def _(box):
+        for name in ("macos", "windows"):
+            box.run("--backend", name, "-c", "touch ran").exited(2).said(name, "linux")
+            box.write("p.toml", f'backend = "{name}"\n')
+            box.run("--policy", f"{box.dir}/p.toml", "-c", "touch ran").exited(2).said(name, "p.toml:1", "linux")
+        check(not os.path.exists(f"{box.ws}/ran"), "something ran")
+        equal(box.run("--backend", "linux", "-c", "echo ran").exited(0).out, "ran\n", "the backend that there is")
+
     @test("level standard runs without namespaces and says so", root=True)
     def _(box):
         result = box.json(*at("standard", "-c", "echo $CORRAL_LEVEL; readlink /proc/self/ns/user"))

@@ -89,3 +89,30 @@ def register(suite):
         done = box.run("--allow-nested", "--read", box.corral, "--", box.corral, "run", "--level", "full", "true").exited(125)
         done.said("inside a Corral sandbox", "--level standard")
         check("sysctl" not in done.err, f"{done}")
+
+    @test("a Corral inside a Corral reports its depth, in the result, in explain and in status; outside it is 1")
+    def _(box):
+        def around(count, *words):
+            """The words in that many runs."""
+            for at in range(count):
+                own = ("--json",) if at == count - 1 else ()
+                words = (box.corral, "run", "--no-config", "--allow-nested", *own, "--read", box.corral, "--", *words)
+            return box.execute(words).exited(0).json
+        asked = ((box.corral, "run", "--no-config", "--json", "true"), (box.corral, "status", "--json"),
+                 (box.corral, "explain", "--json"))
+        for count in (1, 2):
+            for words in asked:
+                outer = around(count, *words)
+                equal(outer["depth"], 1, "the depth of the outermost")
+                inner = json.loads(outer["stdout"])
+                equal(inner.get("plan", inner)["depth"], count + 1, f"{words[1]} in {count}")
+            text = around(count, box.corral, "status")["stdout"] + around(count, box.corral, "explain")["stdout"]
+            contains(text, f"inside Corral: a run here has depth {count + 1}", "status")
+            contains(text, f"depth      {count + 1} (inside {count} of Corral)", "explain")
+        for words in asked:
+            found = box.execute(words).exited(0).json
+            equal(found.get("plan", found)["depth"], 1, f"{words[1]} outside")
+        check("CORRAL_DEPTH" not in box.run("env").exited(0).out, "CORRAL_DEPTH in the environment of a plain run")
+        for value in ("", "x", "-3", "0", "64", "99999999999999999999"):
+            wrong = box.env | {"CORRAL_LEVEL": "full", "CORRAL_WORKSPACE": box.ws, "CORRAL_DEPTH": value}
+            equal(box.run("--json", "true", env=wrong).exited(0).json["depth"], 2, f"CORRAL_DEPTH={value}")

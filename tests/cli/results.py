@@ -15,7 +15,8 @@ KEYS = {
     "version": NUMBER, "reason": TEXT, "exit_code": (NUMBER, NULL), "signal": (NUMBER, NULL),
     "duration_ms": NUMBER, "stdout": TEXT, "stderr": TEXT, "truncated": dict, "level": (TEXT, NULL),
     "id": (TEXT, NULL), "started": (TEXT, NULL), "workspace": (TEXT, NULL), "mode": (TEXT, NULL), "net": (TEXT, NULL),
-    "agent": (TEXT, NULL), "session": (TEXT, NULL), "engine": (TEXT, NULL), "policy_sha256": (TEXT, NULL),
+    "agent": (TEXT, NULL), "session": (TEXT, NULL), "engine": (TEXT, NULL), "depth": (NUMBER, NULL),
+    "policy_sha256": (TEXT, NULL),
     "guarantees": list, "notes": list, "hint": (dict, NULL), "denials": list, "grants": (list, NULL),
     "leaks": list, "leaks_more": NUMBER, "network": list, "network_more": NUMBER, "network_failed": (TEXT, NULL), "usage": dict,
     "timings": (list, NULL),
@@ -84,7 +85,7 @@ def register(suite):
         equal([result[k] for k in ("reason", "exit_code", "signal", "stdout", "stderr")],
               ["exit", 3, None, "out\n", "err\n"], "ending")
         equal(result["truncated"], {"stdout": 0, "stderr": 0}, "truncated")
-        equal(result["engine"], "namespaces", "engine")
+        equal([result["engine"], result["depth"]], ["namespaces", 1], "engine, depth")
         check(result["level"] in ("full", "standard"), f"level {result['level']}")
         check(re.fullmatch("[0-9a-f]{64}", result["policy_sha256"]), f"sha256 {result['policy_sha256']}")
         equal([g["name"] for g in result["guarantees"]], GUARANTEES, "guarantees")

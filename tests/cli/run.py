@@ -21,7 +21,7 @@ GROUPS = ("agents", "exits", "identities", "usage", "streams", "results", "resul
           "inherited", "faults", "limits", "sampling", "homes", "inventory", "grants", "created", "cow", "policies", "choices",
           "floors", "profiles", "levels", "full_access", "network", "hints", "denials", "denial_kinds", "ask", "status", "checks", "whys",
           "learns", "programs", "urls", "leaks", "requests", "scans", "placement", "products", "imports", "commands",
-          "snapshots", "secrets", "runids", "audit", "nested", "skills", "tools")
+          "snapshots", "seatbelt", "secrets", "runids", "audit", "nested", "skills", "tools")
 
 
 def main():

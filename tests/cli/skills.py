@@ -33,6 +33,13 @@ def skill(box, requires, name="skill/skill.toml"):
 def register(suite):
     test = suite.test
 
+    @test("a request for a mode names the mode that it is reduced to")
+    def _(box):
+        box.write("ws/skill/skill.toml", 'version = 1\nname = "x"\n[requires]\nmode = "workspace-write"\n')
+        done = box.corral_("explain", "--mode", "read-only", "--skill", "skill", "--json").exited(0)
+        request, = done.json["requests"]
+        equal((request["answer"], request["given"]), ("reduced", "read-only"), "the request")
+
     @test("a skill gets what the policy grants and it requests, and no more", root=True)
     def _(box):
         env = world(box)

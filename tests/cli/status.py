@@ -10,7 +10,7 @@ from results import GUARANTEES
 
 MECHANISMS = ["apparmor", "cgroups", "container", "core_dumps", "inside_corral", "landlock", "ptrace_scope", "seccomp",
               "user_namespaces"]
-STATUS = ["engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "remedies", "starts", "version"]
+STATUS = ["backend", "backends", "depth", "engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "remedies", "starts", "version"]
 CHECK = ["allowed", "guarantee", "inside", "name", "outside", "reason", "reported", "required", "state",
          "succeeded_inside", "succeeded_outside", "tried"]
 

@@ -348,7 +348,7 @@ def judge_once(suite, row, caller):
         if "processors" in needs and len(os.sched_getaffinity(0)) < 2:
             raise Verdict(UNPROVEN, "on one processor everything is pinned to it")
         control_names = run_control(suite, row, caller)
-        limit = row.limit(suite.level)
+        limit = row.limit(suite.level, suite.shared)
         if limit:
             run_limit(suite, row, caller)
             return LIMIT, limit

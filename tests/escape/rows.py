@@ -67,6 +67,7 @@ class Row(casefile.Row):
         "limit-standard": "the same at level standard and below; - where `limit` is none there;"
                           " [WORDS] before it: only of these words of `each`",
         "limit-minimal": "the same at level minimal and below",
+        "limit-shared": "the same in a container where /proc is the container's (--shared-proc); - as above",
         "attempt-standard": "shell, inside, and outside unless there is a control, at level standard and below",
         "twin-standard": "shell, inside only, instead of either twin at level standard and below",
         "verdict-standard": "lines instead of verdict at level standard and below",
@@ -93,8 +94,10 @@ class Row(casefile.Row):
         named = self["levels"].partition(":")[0].split()
         return level == ladder.AUTO or not named or level in named
 
-    def limit(self, level):
+    def limit(self, level, shared=False):
         """Why the attempt has to succeed at this level, or the empty string."""
+        if shared and self.reason("limit-shared"):
+            return self.reason("limit-shared").removeprefix("-")
         for name in ladder.from_here_down(level):
             why = self.reason("limit" if name == "full" else f"limit-{name}")
             if why:

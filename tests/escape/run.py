@@ -51,13 +51,21 @@ class Suite:
     def __init__(self, options):
         self.level = getattr(options, "level", ladder.AUTO)
         self.ask = ladder.ASK[self.level]
+        self.shared = getattr(options, "shared_proc", False)
         base = options.scratch or ("/srv" if os.access("/srv", os.W_OK) else os.path.expanduser("~"))
         self.top = tempfile.mkdtemp(prefix="escape-", dir=base)
         self.top_tmp = tempfile.mkdtemp(prefix="escape-", dir="/tmp")
         self.bin = os.path.join(self.top, "bin")
         os.mkdir(self.bin)
         # Copies: every caller can read them, and a rebuild does not disturb the run.
-        self.corral = self.copy(options.corral, "corral")
+        self.pool = getattr(options, "pool", False)
+        self.corral = self.copy(f"{HERE}/pool.py" if self.pool else options.corral, "corral")
+        if self.pool:
+            self.copy(options.corral, "corral.real")
+            self.copy(os.path.join(os.path.dirname(os.path.abspath(options.corral)), "corrald"), "corrald")
+            for name in ("warm", "cold"):
+                os.mkdir(f"{self.bin}/{name}")
+                os.chmod(f"{self.bin}/{name}", 0o1777)
         self.probe = self.copy(options.probe, "probe")
         self.copy(f"{labs.HERE}/say.py", "say")
         self.copy(f"{labs.HERE}/record.py", "record")
@@ -121,7 +129,7 @@ def work_list(options):
             continue
         if category(row) in options.without.split(","):
             continue
-        if options.warm and row["cold"]:
+        if (options.warm or options.pool) and row["cold"]:
             continue
         if options.quick and row["slow"] == "yes" or not row.concerns(options.level):
             continue
@@ -223,6 +231,10 @@ def run(options, suite, out):
     total = sum(counts.values(), collections.Counter())
     print(f"# level {options.level}: {in_words(total)}")
     too_many = options.max_unproven is not None and total[judge.UNPROVEN] > options.max_unproven
+    if suite.pool:
+        warm, cold = (len(os.listdir(f"{suite.bin}/{name}")) for name in ("warm", "cold"))
+        print(f"# pool: {warm} calls in a waiting sandbox, {cold} in a cold one")
+        too_many = too_many or warm == 0
     if too_many:
         print(f"# more than {options.max_unproven} rows are unproven")
     return 1 if too_many or not clean or any(total[name] for name in BAD) else 0
@@ -247,6 +259,8 @@ def main():
     ladder.add_option(parser)
     parser.add_argument("--warm", action="store_true",
                         help="in sessions: the attempts are made by corral_warm, beside the probe")
+    parser.add_argument("--shared-proc", action="store_true", help="in a container where a run has the container's /proc")
+    parser.add_argument("--pool", action="store_true", help="in waiting sandboxes of the pool (pool.py); level full")
     parser.add_argument("--report", default=os.devnull, help="a file for one JSON object a row")
     parser.add_argument("--list", action="store_true", help="print the rows and their layers")
     options = parser.parse_args()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints a golden file for review: print_verdicts x86_64|aarch64 [VARIANT] > golden_….txt */
+/* Prints a golden file for review: print_verdicts x86_64|aarch64|riscv64 [VARIANT] > golden_….txt
+ */
 #include "verdicts.h"
 
 #include "base/str.h"
@@ -13,6 +14,20 @@ static const struct variant *variant_named(const char *name) {
 	return NULL;
 }
 
+static bool arch_named(const char *name, enum bpf_arch *ret) {
+	static const char *const names[] = {[BPF_ARCH_X86_64] = "x86_64",
+					    [BPF_ARCH_AARCH64] = "aarch64",
+					    [BPF_ARCH_RISCV64] = "riscv64"};
+
+	for (enum bpf_arch arch = 0; arch < BPF_ARCHS; arch++) {
+		if (streq(names[arch], name)) {
+			*ret = arch;
+			return true;
+		}
+	}
+	return false;
+}
+
 int main(int argc, char **argv) {
 	struct bpf_options options = {.arch = BPF_ARCH_X86_64};
 	struct sock_fprog program;
@@ -21,17 +36,14 @@ int main(int argc, char **argv) {
 	struct err e;
 
 	const struct variant *v = variant_named(argc > 2 ? argv[2] : "");
-	if (argc < 2 || v == NULL || (!streq(argv[1], "x86_64") && !streq(argv[1], "aarch64"))) {
-		fprintf(stderr, "usage: print_verdicts x86_64|aarch64 "
+	if (argc < 2 || v == NULL || !arch_named(argv[1], &options.arch)) {
+		fprintf(stderr, "usage: print_verdicts x86_64|aarch64|riscv64 "
 				"[_standard|_names|_patterns|_exceptions|_changes_standard|_watch|"
 				"_alone|_minimal|_gate|_gate_standard|_pinned|_pinned_standard|"
 				"_exec|_exec_standard]\n");
 		return 2;
 	}
 	options.traits = v->traits;
-	if (streq(argv[1], "aarch64")) {
-		options.arch = BPF_ARCH_AARCH64;
-	}
 	arena_init(&arena);
 	buf_init(&text);
 	if (bpf_build(&arena, &options, &program, &e) != 0) {

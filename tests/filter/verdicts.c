@@ -173,6 +173,7 @@ void entry_apply(enum bpf_arch arch, enum entry entry, uint32_t nr, struct secco
 	static const uint32_t archs[][ENTRY_COUNT] = {
 		[BPF_ARCH_X86_64] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_I386, AUDIT_ARCH_X86_64},
 		[BPF_ARCH_AARCH64] = {AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM, AUDIT_ARCH_AARCH64},
+		[BPF_ARCH_RISCV64] = {AUDIT_ARCH_RISCV64, AUDIT_ARCH_RISCV32, AUDIT_ARCH_RISCV64},
 	};
 
 	d->arch = archs[arch][entry];

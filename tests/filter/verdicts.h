@@ -22,7 +22,7 @@ extern const size_t variants_count;
 enum entry { ENTRY_NATIVE, ENTRY_FOREIGN, ENTRY_X32, ENTRY_COUNT };
 
 /* The architecture that seccomp_data carries for a call through this entry, and
- * the number; x86-64's foreign entry is i386, aarch64's is arm. */
+ * the number; x86-64's foreign entry is i386, aarch64's is arm, riscv64's is riscv32. */
 void entry_apply(enum bpf_arch arch, enum entry entry, uint32_t nr, struct seccomp_data *d);
 
 /* The call's name, or "-" for a number that is in no row. */

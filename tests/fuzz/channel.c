@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	size_t before = open_descriptors(ends[0]);
-	const struct child child = {.pidfd = -1, .channel = ends[0]};
+	const struct child child = {.backend = &backend_linux, .pidfd = -1, .channel = ends[0]};
 	reports_init(&story);
 	for (size_t n = 0; in.left > 0 && n < MESSAGES_MAX; n++) {
 		uint8_t what = input_byte(&in);

@@ -42,7 +42,7 @@ static void request_is_right(const struct http_reader *r) {
 	HOLDS(memchr(q->path.at, '?', q->path.len) == NULL);
 	HOLDS(q->body_len <= BODY_MAX && q->body[q->body_len] == '\0');
 	HOLDS(http_request_field(q, "host", &value) <= 1);
-	if (http_check_local(q, PORT).status == 0) {
+	if (http_check_local(q, &ip_loopback4, PORT).status == 0) {
 		HOLDS(http_request_field(q, "host", &value) == 1);
 		HOLDS(value.len >= strlen("0:8080") &&
 		      memcmp(value.at + value.len - 5, ":8080", 5) == 0);

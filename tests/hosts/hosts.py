@@ -67,6 +67,18 @@ class Nested(Place):
                 "--read", self.bin, *more, "--"]
 
 
+class FirstAbi(Place):
+    """Landlock ABI 1, as Linux 5.13 to 5.18 have it: a tracer answers Landlock's calls (abi.c)."""
+
+    lacks = ""
+
+    def words(self):
+        abi = f"{os.path.dirname(self.without)}/abi"
+        if os.uname().machine != "x86_64":
+            raise Skip("the tracer is for x86-64")
+        return [abi, *([self.without, self.lacks] if self.lacks else [])]
+
+
 class Podman(Place):
     """A rootless container with podman's own seccomp profile, over a root of its own with this host's /usr."""
 
@@ -127,6 +139,10 @@ def without(lacks):
     return type("Without", (Without,), {"lacks": lacks})
 
 
+def first_abi(lacks=""):
+    return type("FirstAbi", (FirstAbi,), {"lacks": lacks})
+
+
 def bare(*flags, lacks=""):
     return type("Bare", (Bare,), {"flags": flags, "lacks": lacks})
 
@@ -142,11 +158,12 @@ def podman(*flags, lacks=""):
 class Host:
     """A row of the table below."""
 
-    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=()):
+    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=(), warns=""):
         self.name, self.about, self.place = name, about, place
         self.engine, self.level = engine, level
         self.remedy = remedy  # said when --level full is refused
         self.who, self.quick = who, quick
+        self.warns = warns  # said by every run
         self.uncontrolled = set(uncontrolled)  # checks of `corral test` whose control cannot be made there
 
 
@@ -168,11 +185,15 @@ HOSTS = (
          "landlock", "standard", "user namespaces", who="root"),
     Host("without landlock", "outer filter: landlock_*", without("landlock"), "namespaces", "standard", "Landlock",
          who="both"),
+    Host("landlock abi 1", "a tracer: Linux 5.13 to 5.18", first_abi(), "namespaces", "standard", "Landlock ABI 4"),
+    Host("landlock abi 1 without userns", "the same, outer filter: userns", first_abi("userns"), "landlock", "standard",
+         "user namespaces"),
     Host("without both", "outer filter: userns and landlock", without("userns,landlock"), "seccomp", "minimal",
          "user namespaces"),
-    Host("without notify", "outer filter: a listener is refused", without("notify"), "namespaces", "full"),
+    Host("without notify", "outer filter: a listener is refused", without("notify"), "namespaces", "full",
+         warns="fs.deny is weaker"),
     Host("without userns and notify", "outer filter: userns and notify", without("userns,notify"), "landlock",
-         "standard", "user namespaces"),
+         "standard", "user namespaces", warns="fs.deny is weaker"),
     Host("without any", "outer filter: userns, landlock and seccomp", without("userns,landlock,seccomp"), "none", "none",
          "user namespaces"),
     Host("inside corral at full", "corral run --level full", nested("full"), "landlock", "standard",
@@ -180,12 +201,13 @@ HOSTS = (
     Host("inside corral at standard", "corral run --level standard", nested("standard"), "landlock", "standard",
          "inside a Corral sandbox", uncontrolled=("udp", "unix-socket", "abstract-socket", "workspace-socket", "tcp",
                                                   "child-tcp", "child-socket")),
-    Host("rootless podman", "podman run, default seccomp profile", podman(), "landlock", "standard", "",
+    Host("rootless podman", "podman run, default seccomp profile", podman(), "namespaces", "full",
          quick=False),
     Host("rootless podman, hardened", "podman run --cap-drop=all --security-opt=no-new-privileges",
-         podman("--cap-drop=all", "--security-opt=no-new-privileges"), "landlock", "standard", "", quick=False),
+         podman("--cap-drop=all", "--security-opt=no-new-privileges"), "landlock", "standard", "CAP_SETFCAP",
+         quick=False),
     Host("rootless podman, docker's filter", "podman run, outer filter: clone, clone3, unshare",
          podman(lacks="userns"), "landlock", "standard", "user namespaces", quick=False),
-    Host("rootless podman, not root", "podman run --userns=keep-id", podman("--userns=keep-id"), "landlock",
-         "standard", "", quick=False),
+    Host("rootless podman, not root", "podman run --userns=keep-id", podman("--userns=keep-id"), "namespaces",
+         "full", quick=False),
 )

@@ -30,7 +30,7 @@ def register(suite):
         equal(level_of(box), "full", "a run with other surroundings")
         equal(level_of(box, *limited()), "standard", "the limited host again")
         # What is remembered is used: a run with this key does not try.
-        box.write(f"home/{FILE}", f"{key}\nremembered by the test", 0o600)
+        box.write(f"home/{FILE}", f"{key}\nnremembered by the test", 0o600)
         refused = box.execute([*limited(), box.corral, "run", "--require", "pid", "--", "true"])
         check(refused.status == 125, f"status {refused.status}")
         again = box.execute([*limited(), box.corral, "run", "--min-level", "full", "--", "true"]).exited(125)

@@ -24,6 +24,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli"), os.path.dirnam
 
 import ladder  # noqa: E402  the paths have to be set first
 import filters  # noqa: E402
+import containers  # noqa: E402
 import memory  # noqa: E402
 import nested  # noqa: E402
 from harness import PATIENCE, Suite, check, contains, equal  # noqa: E402
@@ -109,6 +110,8 @@ def ask_report(visit):
     if host.level in SENTENCE:
         contains(plain.err, "warning", "every run below standard")
         contains(plain.err, SENTENCE[host.level], "every run below standard")
+    elif host.warns:
+        contains(plain.err, host.warns, "every run where a name that Corral protects can be created")
     else:
         equal(plain.err, "", "a run at standard or full says nothing by itself")
 
@@ -244,6 +247,8 @@ def run(options, suite):
     nested.register(suite)
     filters.register(suite)
     memory.register(suite)
+    if not options.quick:
+        containers.register(suite)
     status = suite.run(options.only, options.jobs)
     write_report(options.report, suite.answers)
     return status
@@ -264,7 +269,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hosts-") as place:
         os.chmod(place, 0o755)  # every caller runs the copies, and a rebuild does not disturb them
         suite = Suite(copy(options.corral, place), options.user)
+        suite.build = options.build
+        if os.path.exists(f"{options.build}/corrald"):
+            copy(f"{options.build}/corrald", place)
         suite.without = copy(f"{options.build}/tests/hosts/without", place)
+        copy(f"{options.build}/tests/hosts/abi", place)
         return run(options, suite)
 
 

@@ -28,6 +28,8 @@
 #define OWN_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define OWN_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define OWN_ARCH AUDIT_ARCH_RISCV64
 #endif
 
 /* Newer than some C libraries; the numbers are the same on every architecture. */

@@ -13,9 +13,9 @@ import re
 import signal
 
 HIGHEST = 1023  # well above the newest number
-COLUMNS = {"amd64": 0, "arm64": 1}
-ROW = re.compile(r"^SYSCALL\((\w+), (-?\d+), (-?\d+)\)", re.MULTILINE)
-SYMBOL = re.compile(r"\b__(?:x64|arm64)_sys_(\w+)$", re.MULTILINE)
+COLUMNS = {"amd64": 0, "arm64": 1, "riscv64": 2}
+ROW = re.compile(r"^SYSCALL\((\w+), (-?\d+), (-?\d+), (-?\d+)\)", re.MULTILINE)
+SYMBOL = re.compile(r"\b__(?:x64|arm64|riscv)_sys_(\w+)$", re.MULTILINE)
 # Functions of other tables: 32-bit programs, other architectures, and names of the source alone.
 OTHER_TABLES = re.compile(r"(16|_time32|32|32_.*)$|^(ia32|old|s390|pciconfig|spu|vm86|subpage|rtas)")
 OTHER_NAMES = set("""fadvise64_64 fstatfs64 gethostname ipc llseek mmap_pgoff newfstat newlstat newstat newuname ni_syscall
@@ -25,9 +25,9 @@ SECONDS = 2  # for a call that waits
 
 
 def known(source):
-    """{name: (number on amd64, number on arm64)}, -1 where there is none."""
+    """{name: (number on amd64, on arm64, on riscv64)}, -1 where there is none."""
     with open(source, encoding="utf-8") as text:
-        return {name: (int(first), int(second)) for name, first, second in ROW.findall(text.read())}
+        return {name: tuple(map(int, numbers)) for name, *numbers in ROW.findall(text.read())}
 
 
 def holes(table, architecture):

@@ -12,7 +12,8 @@ import os
 import debian
 import image
 
-PACKAGES = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}
+PACKAGES = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "riscv64": "qemu-system-misc"}
+SBI = "opensbi"  # the firmware of riscv64
 FIRMWARE = ("qemu", "seabios")
 
 
@@ -22,9 +23,9 @@ def unpack(place, own):
     apt = debian.Apt(f"{place}/apt", [suite, f"{suite}-backports"], own)
     apt.update()
     try:
-        packages = apt.with_dependencies(["-t", f"{suite}-backports", *PACKAGES.values()])
+        packages = apt.with_dependencies(["-t", f"{suite}-backports", *PACKAGES.values(), SBI])
     except debian.Missing:  # a release that has no backports yet
-        packages = apt.with_dependencies(PACKAGES.values())
+        packages = apt.with_dependencies([*PACKAGES.values(), SBI])
     root = f"{place}/emulator"
     if image.stale(root, packages):
         image.make_tree(packages, root)

@@ -19,7 +19,7 @@ ROOT = ("base-files", "base-passwd", "bash", "dash", "coreutils", "util-linux", 
         "python3", "git", "make", "perl-base", "e2fsprogs", "acl", "attr", "openssh-client", "netcat-openbsd",
         "curl", "openssl")
 # What stands between the kernel and its disk.
-FIRST_MODULES = ("virtio_pci", "virtio_blk", "ext4")
+FIRST_MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")
 TESTS = ("escape", "kernels", "net")  # and the modules beside them
 USER, USER_ID = "agent", 1000
 DISK_MEGABYTES = 1200

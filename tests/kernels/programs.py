@@ -10,9 +10,14 @@ import subprocess
 
 import debian
 
-TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
-FAMILIES = {"amd64": "x86_64", "arm64": "aarch64"}
+TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "riscv64": "riscv64-linux-gnu"}
+FAMILIES = {"amd64": "x86_64", "arm64": "aarch64", "riscv64": "riscv64"}
+# The release that has the architecture, where this machine's own does not.
+RELEASES = {"riscv64": "trixie"}
 LIBRARIES = ("libjansson-dev", "libyaml-dev", "libsodium-dev", "libsqlite3-dev")
+# Archives of a newer release call functions that the C library of the cross compiler lacks: jansson of Debian 13 the
+# strtoll() of C23, which also reads binary digits.
+RENAMED = {"riscv64": ", '-Wl,--defsym=__isoc23_strtoll=strtoll'"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 
@@ -23,7 +28,7 @@ strip = '{triple}-strip'
 pkgconfig = 'pkg-config'
 [built-in options]
 c_args = ['-isystem', '{root}/usr/include']
-c_link_args = ['-L{root}/usr/lib/{triple}']
+c_link_args = ['-L{root}/usr/lib/{triple}'{renamed}]
 [properties]
 sys_root = '{root}'
 pkg_config_libdir = '{root}/usr/lib/{triple}/pkgconfig'
@@ -33,6 +38,10 @@ cpu_family = '{family}'
 cpu = '{family}'
 endian = 'little'
 """
+
+
+def release(architecture):
+    return RELEASES.get(architecture) or debian.machine_archive()[1]
 
 
 def own_architecture():
@@ -53,7 +62,7 @@ def cross_build(architecture, place, apt):
         debian.unpack(apt.alone(name), root)
     path = f"{place}/{architecture}.ini"
     with open(path, "w", encoding="utf-8") as out:
-        out.write(CROSS.format(triple=triple, root=root, family=FAMILIES[architecture]))
+        out.write(CROSS.format(triple=triple, root=root, family=FAMILIES[architecture], renamed=RENAMED.get(architecture, "")))
     if not os.path.exists(f"{build}/build.ninja"):
         call("meson", "setup", build, TREE, "--cross-file", path, "-Dwerror=false")
     call("ninja", "-C", build, "corral", "tests/escape/probe")

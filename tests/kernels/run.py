@@ -34,13 +34,17 @@ KERNELS = (
     ("6.12", "amd64", ("bookworm-backports", "trixie"), "6.12."),
     ("7", "amd64", ("trixie-backports", "forky", "sid"), "7."),
     ("6.1-arm64", "arm64", ("bookworm",), "6.1."),
+    ("6.12-riscv64", "riscv64", ("trixie",), "6.12."),
 )
 # mitigations=off: page table isolation empties the emulator's translations at every system call.
 COMMAND_LINE = "quiet panic=-1 mitigations=off"
 MACHINES = {
     "amd64": (["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"], "ttyS0"),
     "arm64": (["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"], "ttyAMA0"),
+    "riscv64": (["qemu-system-riscv64", "-machine", "virt", "-cpu", "rv64"], "ttyS0"),
 }
+# Architectures without a kernel for clouds, which has fewer modules.
+META = {"riscv64": "linux-image-riscv64"}
 MEMORY, PROCESSORS = "1G", "2"
 CALLS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "data", "syscalls.inc")
 
@@ -56,7 +60,7 @@ class Workshop:
     def base(self, architecture):
         """(root tree, corral, probe, init) of an architecture."""
         if architecture not in self.ready:
-            apt = debian.Apt(f"{self.place}/apt", [debian.machine_archive()[1]], architecture)
+            apt = debian.Apt(f"{self.place}/apt", [programs.release(architecture)], architecture)
             apt.update()
             made = programs.make(architecture, self.place, self.build, apt)
             root = f"{self.place}/root-{architecture}"
@@ -71,7 +75,7 @@ class Workshop:
             apt = debian.Apt(f"{self.place}/apt", [suite], architecture)
             try:
                 apt.update()
-                name = self.newest(apt, f"linux-image-cloud-{architecture}", version)
+                name = self.newest(apt, META.get(architecture, f"linux-image-cloud-{architecture}"), version)
                 # One package up to 6.12; three parts of it since.
                 more = [other for other in apt.depends(name) if other.startswith(("linux-binary-", "linux-modules-"))]
                 return [apt.alone(package) for package in [name] + more]

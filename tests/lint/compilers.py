@@ -4,6 +4,7 @@
 None of them has a list of accepted findings.  clang-tidy's selection, with its
 reasons, is .clang-tidy; cppcheck's exceptions are suppressions.txt."""
 import os
+import re
 
 from harness import FLAGS, JOBS, LONGER, MINUTES, append, check, replace
 
@@ -17,16 +18,66 @@ SAME = ("\nint planted(int a);\nint planted(int a) {\n\tif (a == 1) {\n\t\tretur
         "\t}\n}\n")
 
 
+# Files that call Windows: only the compiler for it reads them.
+CALLING = "src/windows/meson.build"
+MINGW = "x86_64-w64-mingw32-gcc"
+
+
+def calling(tree):
+    block = re.search(r"sources_calling = files\((.*?)\)", tree.whole().text(CALLING), re.DOTALL).group(1)
+    return {f"src/windows/{name}" for name in re.findall(r"'(\w+\.c)'", block)}
+
+
+def native(tree):
+    """The files that compile for Linux; tests/seatbelt/compile.py compiles those for macOS."""
+    return [name for name in tree.files(C_FILES) if name not in calling(tree) and not name.startswith("src/macos/")]
+
+
+@check("every file of corral.exe compiles for Windows without a warning", append("src/windows/job.c", UNUSED), cost=MINUTES,
+       tool=(MINGW, None))
+def windows(tree):
+    before = FLAGS[:FLAGS.index("-include")]  # api.h comes before banned.h
+    flags = ["-D__USE_MINGW_ANSI_STDIO=1", "-D_WIN32_WINNT=0x0A00", "-Wno-format", "-include", "src/windows/api.h",
+             "-include", "src/base/banned.h"]
+    return tree.each(tree.files("src/windows/*.c"), MINGW, *before, *WARNINGS, *flags, "-fsyntax-only")
+
+
 @check("every file compiles with clang without a warning", append("src/base/fd.c", UNUSED), cost=MINUTES)
 def clang(tree):
-    return tree.each(tree.files(C_FILES), "clang", *FLAGS, *WARNINGS, "-O2", "-D_FORTIFY_SOURCE=2", "-fsyntax-only")
+    return tree.each(native(tree), "clang", *FLAGS, *WARNINGS, "-O2", "-D_FORTIFY_SOURCE=2", "-fsyntax-only")
+
+
+# Each other architecture, by its cross compiler.
+CROSS = {"aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
+
+
+def cross(tree, files, compiler, *more):
+    # The libraries' headers are the same on every architecture.
+    shared = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+    return tree.each(files, compiler, *FLAGS, *WARNINGS, *shared, *more)
+
+
+def dependent(tree):
+    """The files that differ between architectures, or have numbers of one: by their text, and by a header of theirs."""
+    word = re.compile(r"__(aarch64|riscv|x86_64)\w*|\"linux/raw_call.h\"|data/syscalls.inc|AUDIT_ARCH_")
+    return [name for name in native(tree) if word.search(tree.text(name))]
+
+
+@check("the files that depend on the architecture compile to code for aarch64 and riscv64",
+       append("src/linux/bpf.c", UNUSED), replace("src/linux/raw_call.h", "__riscv", "__unheard"))
+def architectures(tree):
+    files = dependent(tree.whole()) if tree.only else dependent(tree)
+    return [line for compiler in CROSS.values() for line in cross(tree, files, compiler, "-O1", "-S", "-o", os.devnull)]
 
 
 @check("every file compiles for aarch64 without a warning", append("src/base/fd.c", UNUSED), cost=MINUTES)
 def aarch64(tree):
-    # The libraries' headers are the same on every architecture.
-    shared = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
-    return tree.each(tree.files(C_FILES), "aarch64-linux-gnu-gcc", *FLAGS, *WARNINGS, *shared, "-fsyntax-only")
+    return cross(tree, native(tree), CROSS["aarch64"], "-fsyntax-only")
+
+
+@check("every file compiles for riscv64 without a warning", append("src/base/fd.c", UNUSED), cost=MINUTES)
+def riscv64(tree):
+    return cross(tree, native(tree), CROSS["riscv64"], "-fsyntax-only")
 
 
 @check("a banned function does not compile",
@@ -41,7 +92,7 @@ def banned(tree):
 @check("gcc's analyser finds nothing", append("src/base/fd.c", NULL_READ), append("src/base/fd.c", DOUBLE_FREE),
        cost=MINUTES, tool=("gcc", "12"))
 def gcc_analyser(tree):
-    return tree.each(tree.files(C_FILES), "gcc", *FLAGS, "-O2", "-Werror", "-fanalyzer", "-S", "-o", os.devnull)
+    return tree.each(native(tree), "gcc", *FLAGS, "-O2", "-Werror", "-fanalyzer", "-S", "-o", os.devnull)
 
 
 # Functions that replace musl's.  The header that is read here is glibc's, with other names of parameters.
@@ -54,7 +105,7 @@ def tidy(tree, *less):
         without = [*less, "readability-inconsistent-declaration-parameter-name"] if file in GLIBC_NAMES else less
         checks = ["--checks=" + ",".join(f"-{name}" for name in without)] if without else []
         return ["clang-tidy", "--quiet", *checks, file, "--", *FLAGS]
-    return tree.each_of(tree.files(C_FILES), argv)
+    return tree.each_of(native(tree), argv)
 
 
 @check("clang-tidy finds nothing", append("src/base/fd.c", SAME), cost=MINUTES, tool=("clang-tidy", "14"))
@@ -75,7 +126,7 @@ def cppcheck(tree):
         "cppcheck", f"-j{JOBS}", "--quiet", "--std=c11", "--enable=warning,performance,portability,style",
         "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc", "--error-exitcode=1",
         "--suppressions-list=tests/lint/suppressions.txt", "--template={file}:{line}: {id}: {message}",
-        *tree.files(C_FILES))
+        *native(tree))
     return said.splitlines() or [f"exit status {status}"] if status != 0 else []
 
 

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +26,10 @@ class Check:
         if self.tool is None:
             return None
         program, wanted = self.tool
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+        if wanted is None:  # any version
+            return None
         said = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
         found = re.search(r"\d+\.\d+", re.sub(r"\(.*?\)", "", said))
         version = found.group(0) if found else "?"
@@ -62,6 +67,7 @@ class Tree:
     def files(self, *patterns):
         found = {f for p in patterns for f in glob.glob(p, recursive=True, root_dir=self.root)}
         ours = {f for f in found if not re.match(r"build(-[^/]*)?/", f)  # not what was built or unpacked there
+                and not f.endswith(".png")  # screenshots are no text
                 and os.path.isfile(self.path(f))}
         return sorted(f for f in ours if self.only is None or f == self.only)
 

@@ -53,7 +53,7 @@ def options_of_manual(tree):
 def options_in_program(tree):
     verbs = (("run",), ("explain",), ("status",), ("policy", "show"), ("apply",), ("discard",), ("home", "clean"), ("scan",),
              ("secret", "set"), ("why",), ("learn",), ("audit", "tail"), ("audit", "export"), ("session", "create"), ("session", "exec"),
-             ("agents", "install"), ("mcp",), ("daemon",))
+             ("agents", "install"), ("mcp",), ("daemon",), ("ui",), ("oci",))
     said = {"help": "".join(corral(tree, *verb, "--help") for verb in verbs)}
     said.update({shell: corral(tree, "completion", shell) for shell in SHELLS})
     return [f"--{name} in {where}" for where, text in said.items() for name in option_names(tree)
@@ -168,6 +168,9 @@ def order(tree):
        append("src/meson.build", "files('base/planted.c')\n"), append("src/base/planted.c", "/* x */\n"))
 def built(tree):
     named = {f"src/{name}" for name in re.findall(r"(?<!output: )'([\w/]+\.c)'", tree.whole().text("src/meson.build"))}
+    named |= {f"src/windows/{name}" for name in re.findall(r"^ +'(\w+\.c)',$", tree.whole().text("src/windows/meson.build"), re.MULTILINE)}
+    # scripts/macos-build.sh compiles all of src/macos.
+    named |= set(tree.whole().files("src/macos/*.c"))
     return sorted(named.symmetric_difference(tree.whole().files("src/**/*.c")))
 
 

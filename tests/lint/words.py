@@ -5,7 +5,7 @@ import re
 
 from harness import append, check
 
-TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
+TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "src/**/*.js", "src/**/*.css", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
          "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
          "examples/**/*.*", "sdk/**/*.*", "tests/**/*.m[jt]s", ".editorconfig", ".gitlab-ci.yml", ".github/**/*.*", ".github/CODEOWNERS")
 DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md", "sdk/**/*.md")

@@ -137,6 +137,7 @@ def main():
                 sdk(tap, script, place, [corral, workspace])
                 sdk(tap, script, place, [server.url, workspace, server.token])
                 sdk(tap, script, place, [corral, workspace, "session", daemon.session], daemon.env)
+            sdk(tap, "sdk_resume.mjs", place, [server.url, workspace, server.token])
             with open(server.token, encoding="utf-8") as file:
                 over_http = [server.url, "--transport", "http", "--header", f"Authorization: Bearer {file.read().strip()}"]
             for how, target in (("stdio", [corral, "mcp", "-w", workspace]), ("http", over_http)):

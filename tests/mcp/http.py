@@ -108,6 +108,7 @@ def register(suite):
                                        progressToken="tok"), mcp_session_id=session)
         status, headers = connection.head()
         equal((status, headers["content-type"], headers["x-accel-buffering"]), (200, "text/event-stream", "no"), "the head")
+        equal(connection.chunk().decode().splitlines()[1:], ["event: message", "data:", ""], "an event with an id alone")
         note = json.loads(connection.chunk().decode().split("data: ", 1)[1])
         equal((note["method"], note["params"]["message"]), ("notifications/progress", "one\n"), "before the end")
         box.write("ws/go", "")
@@ -158,6 +159,59 @@ def register(suite):
         equal(server.ask(method="GET", mcp_session_id=session, accept="application/json").status, 406, "without event streams")
         equal(server.ask(method="DELETE", mcp_session_id=session).status, 200, "DELETE")
         equal(stream.chunk(), b"", "its end")
+
+    @suite.test("http: a client that lost its connection resumes the stream, and no other client can", root=True)
+    def _(box):
+        server = Server(box)
+        for revision in LEGACY:
+            one, two = server.initialize(revision), server.initialize(revision)
+            for name in ("go", "began"):
+                if box.exists(f"ws/{name}"):
+                    os.unlink(f"{box.dir}/ws/{name}")
+            command = "echo first; echo > began; until [ -e go ]; do sleep 0.02; done; echo done"
+            connection = stubborn(box, server, body=call(server, "shell", {"command": command}, progressToken="p"), mcp_session_id=one)
+            connection.head()
+            text = connection.chunk().decode()
+            connection.close()
+            if revision == "2024-11-05":
+                check("id: " not in text, f"an id in {text}")
+                check(calls_gone(box, server), "a revision without ids: the call goes on")
+                continue
+            last = text.split("id: ", 1)[1].split("\n", 1)[0]
+            equal(server.ask(method="GET", mcp_session_id=two, last_event_id=last).status, 404, "an id of another session")
+            equal(server.ask(method="GET", last_event_id=last).status, 400, "no session")
+            equal(server.ask(method="GET", mcp_session_id=one, last_event_id=last, authorization="Bearer x").status, 401, "a token")
+            for bad in ("x", "1", "-", "1-", "1-1x", "9" * 40 + "-1", "1--1", ""):
+                equal(server.ask(method="GET", mcp_session_id=one, last_event_id=bad).status, 400, f"the id {bad!r}")
+            number, _, event = last.partition("-")
+            equal(server.ask(method="GET", mcp_session_id=one, last_event_id=f"{number}-{int(event) + 999}").status, 404, "a later event")
+            equal(server.ask(method="GET", mcp_session_id=one, last_event_id=f"{int(number) + 999}-0").status, 404, "another stream")
+            again = server.begin(method="GET", mcp_session_id=one, last_event_id=last)
+            equal(again.head()[0], 200, "the resumed stream")
+            box.write("ws/go", "")
+            body = b""
+            while part := again.chunk():
+                body += part
+            result = json.loads(body.decode().rstrip().rsplit("data: ", 1)[1])["result"]
+            contains(result["content"][0]["text"], "first\ndone\n", f"{revision}: the result after the resumption")
+            # Once more, after the end: the same events, and the stream ends.
+            reply = server.ask(method="GET", mcp_session_id=one, last_event_id=last)
+            equal(reply.message["result"], result, "the result again")
+            equal(server.ask(method="DELETE", mcp_session_id=one).status, 200, "DELETE")
+            equal(server.ask(method="GET", mcp_session_id=one, last_event_id=last).status, 404, "after DELETE")
+        server.lives()
+
+    @suite.test("http: a call whose client does not come back ends", root=True)
+    def _(box):
+        server = Server(box, "--grace", "200ms")
+        session = server.initialize()
+        connection = stubborn(box, server, body=call(server, "shell", {"command": STUBBORN}), mcp_session_id=session)
+        connection.head()
+        text = connection.chunk().decode()
+        check("id: " in text and "data:\n" in text, f"the first event: {text}")
+        connection.close()
+        check(calls_gone(box, server), "the call goes on without its client")
+        server.lives()
 
     @suite.test("http: --tools is the list over HTTP too")
     def _(box):

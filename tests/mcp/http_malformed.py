@@ -118,18 +118,23 @@ def register(suite):
         server.lives()
         check(server.rss() < LIMIT_KB, f"{server.rss()} KB")
 
-    @suite.test("http: connections without end are refused, and do not disturb for long")
+    @suite.test("http: connections without a token take no place of a client with one")
     def _(box):
         server = Server(box)
-        held = [server.connect() for _ in range(64)]
-        over = server.connect()
-        equal(over.reply().status, 503, "one more")
-        for connection in held[:8]:
-            connection.close()
+        body, fields = server.modern("tools/list")
+        kept = server.begin(body, **fields)
+        equal(kept.reply().status, 200, "a client with a token")
+        held = [server.connect() for _ in range(200)]
         server.lives()
-        # A head that never ends: 10 s after it began the server answers and closes.
-        held[8].send(b"POST /mcp HTTP/1.1\r\n")
-        equal(held[8].reply().status, 408, "a head that does not come")
+        # A client whose token was accepted once keeps its connection, silent as it is.
+        data = json.dumps(body).encode()
+        kept.send(server.head(length=len(data), **fields) + data)
+        equal(kept.reply().status, 200, "its next request on the same connection")
+        # A head that never ends: the server answers, and closes; the first ones made room for others.
+        held[-1].send(b"POST /mcp HTTP/1.1\r\n")
+        equal(held[-1].reply().status, 408, "a head that does not come")
+        for connection in held:
+            connection.close()
 
     @suite.test("http: a client that does not read delays no other, and its command ends with it")
     def _(box):

@@ -326,9 +326,16 @@ STEPS = {
         "MT20"),
     "other homes are hidden": step(MASKS, "\thide_other_homes(b);\n", "\t(void)hide_other_homes;\n", "MT23"),
     "pins of ancestors": step(
-        "plan/compose.c", "pin_ancestors(b, fixed[i].m.target, outer->m.target);",
+        "plan/compose.c", "pin_ancestors(b, fixed[i].m.target, outer);",
         "(void)pin_ancestors;",
-        "DN05 DN06 DN35"),
+        "DN05 DN06 DN35 SU61.toolchain"),
+    "a stopped child is killed": step(
+        "linux/broker/domain.c", "__WALL | WUNTRACED", "__WALL",
+        "NE16"),
+    "homes are shared by like runs": step(
+        "linux/home_set.c", "if (join_at_once(dir, set)) {",
+        "if (join_at_once(dir, set) || lock(dir, LOCK_SH)) {",
+        "SU60"),
     "grants: reserved paths": step(
         VIEW, "const char *why = plan_reserved_reason(s->path);\n\tif (why == NULL) {\n\t\twhy = plan_reserved_reason("
               "s->canonical);\n\t}\n",

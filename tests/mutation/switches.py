@@ -12,6 +12,7 @@ combine: two of them share an edit or touch different texts.
 
 LAYERS = "linux/layers.c"
 SPAWN = "linux/spawn.c"
+EARLY = "linux/early.h"
 INIT = "linux/init.c"
 MOUNTS = "linux/layers/mounts.c"
 JUDGE = "net/judge.c"
@@ -89,7 +90,7 @@ SWITCHES = {
     # The host's tree of files, seen from a mount namespace of the run's own.
     "mount": NO_MOUNTS,
     # The same, in the caller's mount namespace.
-    "mntns": NO_MOUNTS + [(SPAWN, "CLONE_NEWNS | ", "")],
+    "mntns": NO_MOUNTS + [(EARLY, "CLONE_NEWNS | ", "")],
     "landlock": [(LAYERS, "&layer_landlock,", "")],
     "seccomp": [(LAYERS, "&layer_seccomp,", "")],
     "capabilities": [("linux/layers/capabilities.c", DROP_CAPABILITIES, KEEP_CAPABILITIES)],
@@ -120,13 +121,13 @@ SWITCHES = {
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, '"proc", options, ARRAY_LEN(options),', '"proc", options, 0,')],
-    "netns": [(SPAWN, "args.flags |= CLONE_NEWNET;", ""), (LAYERS, "&layer_network,", "")],
-    "utsns": [(SPAWN, "CLONE_NEWUTS |", ""), (LAYERS, "&layer_hostname,", "")],
+    "netns": [(EARLY, " | CLONE_NEWNET)", ")"), (LAYERS, "&layer_network,", "")],
+    "utsns": [(EARLY, "CLONE_NEWUTS | ", ""), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [
-        (SPAWN, "CLONE_NEWIPC | ", ""),
-        (MOUNTS, 'int tree = new_tree(g->kit, "mqueue", NULL, 0,\n\t\t\t    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV '
-                 '| MOUNT_ATTR_NOEXEC);\n\treturn attach_new(g, m, tree, e);', "return do_dir(g, m, e);"),
+        (EARLY, "CLONE_NEWIPC | ", ""),
+        (MOUNTS, 'unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;\n\treturn attach_new('
+                 'g, m, new_tree(g->kit, "mqueue", NULL, 0, attributes), e);', "return do_dir(g, m, e);"),
     ],
     "sampling": [(SPAWN, "if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {", "if (run.pid > 0) {")],
     "cgroupns": [(SPAWN, "CLONE_NEWCGROUP | ", "")],

@@ -68,7 +68,7 @@ STRICTEST = ("kill", "block", "redact", "warn", "off")  # of the leak scanner
 
 KEYS = {
     "profile": same, "mode": among("read-only", "workspace-write", "full-access"), "workspace": same, "any_workspace": same,
-    "chdir": lambda old, new: True, "level": same, "min_level": among("full", "standard", "minimal", "none"), "require": grown,
+    "chdir": lambda old, new: True, "backend": same, "docker.image": same, "level": same, "min_level": among("full", "standard", "minimal", "none"), "require": grown,
     "allow_degraded": same, "accept_no_sandbox": same, "nested": same, "fs.view": among("minimal", "system", "host"),
     "fs.read": same, "fs.write": same, "fs.deny": grown, "fs.protect": grown, "fs.protect_names": grown,
     "fs.home": among("ephemeral", "persistent", "workspace"), "fs.toolchains": among(False, True), "fs.workspace_at": same, "fs.agent": same,

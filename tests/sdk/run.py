@@ -28,8 +28,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SECONDS = 900
 NODE_MIN = (18, 18)
 # Options of `corral run` that are the SDK's own affair, or a person's.
-NOT_FOR_PROGRAMS = {"json", "stdin", "result-fd", "timings", "ask", "ask-fd", "tty", "verbose", "help", "passphrase-fd", "env",
-                    "policy"}
+NOT_FOR_PROGRAMS = {"json", "stdin", "result-fd", "timings", "ask", "ask-fd", "ask-daemon", "tty", "verbose", "help",
+                    "passphrase-fd", "env", "policy"}
 
 
 class Tap:

@@ -398,3 +398,33 @@ def test_descriptors_that_are_not_streams_are_refused(service):
     os.close(null)
     os.close(path)
     service.good("session", "stop", session)
+
+
+def test_processor_time_of_a_session_is_summed_and_limited(service):
+    """Of all its commands, ended ones too; a session without the limit goes on with the same load."""
+    burn = "import os, time\nwhile time.process_time() < 0.7: pass"
+    limited, free = service.create("--cpu-total", "2s"), service.create()
+    for session in (free, limited):
+        for _ in range(2):
+            service.good("session", "exec", session, "--", "python3", "-c", burn)
+    cpu = service.show(free)["cpu"]
+    check(cpu["ms"] >= 1300 and cpu["by"] in ("cgroup", "sampled"), f"the time of two ended commands: {cpu}")
+    equal(service.show(limited)["cpu"]["limit_ms"], 2000, "the limit")
+    status, _, _ = service.run("session", "exec", limited, "--", "python3", "-c", "while True: pass")
+    check(status != 0, "a command above the limit")
+    check(wait_until(lambda: service.show(limited)["state"] == "STOPPED"), "the session did not end")
+    check("--cpu-total" in service.show(limited)["reason"], service.show(limited)["reason"])
+    equal(service.good("session", "exec", free, "--", "echo", "alive"), "alive\n", "the session without a limit")
+    service.good("session", "stop", free)
+
+
+def test_the_resolved_values_of_a_session_are_stored(service):
+    session = service.create("--net", "none", "--mode", "read-only")
+    row = service.show(session)
+    equal((row["mode"], row["net"], row["profile"], row["workspace"]), ("read-only", "none", "workspace", service.workspace),
+          "the values")
+    check(len(row["policy"]) == 64, f"the hash of the policy: {row['policy']!r}")
+    service.good("session", "stop", session)
+    service.stop()
+    service.start()
+    equal(service.show(session)["mode"], "read-only", "after a restart of the daemon")

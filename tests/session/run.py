@@ -16,9 +16,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import bounds  # noqa: E402  the path has to be set first
 import bridge  # noqa: E402
+import copies  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
+import overview  # noqa: E402
 import pool  # noqa: E402
+import questions  # noqa: E402
 import scopes  # noqa: E402
 import lock  # noqa: E402
 import on_demand  # noqa: E402
@@ -48,7 +51,7 @@ def main():
     for user, level in passes:
         service = Service(args.corral, user, level).start()
         try:
-            modules = [life, bridge, lock, terminal, on_demand, isolation, scopes, tools, bounds]
+            modules = [life, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
             # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
             if not args.quick and level == "full":
                 modules.append(pool)

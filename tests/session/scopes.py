@@ -35,6 +35,13 @@ METHODS = {
     "session.token": ({}, {"admin"}),
     "session.create": ({"cwd": "/nowhere"}, {"admin"}),
     "pool.hold": ({"key": "0" * 32, "count": 1}, {"admin"}),
+    "ui.overview": ({}, {"admin"}),
+    "ui.view": ({"view": "sessions"}, {"admin"}),
+    "ui.answer": ({"question": "1", "answer": "allow"}, {"admin"}),
+    "ui.apply": ({"id": "222222222222"}, {"admin"}),
+    "ui.discard": ({"id": "222222222222"}, {"admin"}),
+    "ui.follow": ({}, {"admin"}),
+    "ask.hold": ({"run": "222222222222"}, {"admin"}),
     "activity.report": ({"kind": "k", "text": "t"}, {"inside", "token"}),
     # Last: they change the state, so only those that may not are tried while others need it.
     "session.revoke": ({}, set()),
@@ -77,7 +84,8 @@ def code_of(client, method, params):
 def expected(who, method):
     """0 or FAILED for a client that may send it, else the refusal."""
     if who in METHODS[method][1]:
-        return {"session.create": {-32000}, "file.move": {0, -32000}, "file.delete": {-32000}}.get(method, {0})
+        return {"session.create": {-32000}, "file.move": {0, -32000}, "file.delete": {-32000}, "ui.answer": {NO_SESSION},
+                "ui.apply": {PARAMS}, "ui.discard": {PARAMS}, "ask.hold": {PARAMS}}.get(method, {0})
     return {NO_TOKEN} if who == "none" else {FORBIDDEN}
 
 

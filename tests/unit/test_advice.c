@@ -71,10 +71,15 @@ TEST(apparmor_is_named_only_where_it_is_in_the_way) {
 
 TEST(a_container_is_told_its_flags_and_a_nested_run_that_there_are_none) {
 	struct status s = good();
-	s.mechanisms.container = "docker";
+	s.mechanisms.container.kind = CONTAINER_DOCKER;
 	CHECK_INT(count(s), 0);
+	s.run.plan.shares_proc = s.starts = true;
+	CHECK(advises(s, "docker run --security-opt systempaths=unconfined") && count(s) == 1);
 	s.run.host.userns = false;
-	CHECK(advises(s, "--security-opt seccomp=unconfined"));
+	CHECK(advises(s, "docker run --security-opt seccomp=unconfined") && count(s) == 1);
+	s.mechanisms.container.pod = true;
+	CHECK(advises(s, "seccompProfile") && !advises(s, "docker"));
+	s.mechanisms.container.pod = false;
 	s.mechanisms.max_user_namespaces = 0; /* then its flags would change nothing */
 	CHECK(!advises(s, "--security-opt"));
 	s.mechanisms.inside_corral = true;

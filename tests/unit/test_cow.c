@@ -3,8 +3,7 @@
  * its steps.
  */
 #include "cow_world.h"
-
-#include "files/rights.h"
+#include "base/rights.h"
 
 TEST(every_kind_of_change_has_its_name) {
 	struct world w;

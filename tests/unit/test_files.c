@@ -8,10 +8,10 @@
 #include "test.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
+#include "base/rights.h"
 #include "base/str.h"
-#include "files/beneath.h"
-#include "files/rights.h"
 #include "files/tools.h"
 
 #include <errno.h>

@@ -60,7 +60,7 @@ TEST(a_list_has_members_without_parameters) {
 
 static int local_status(const char *fields, uint16_t port) {
 	struct http_reader r = read_fields(fields);
-	int status = http_check_local(&r.request, port).status;
+	int status = http_check_local(&r.request, &ip_loopback4, port).status;
 
 	http_reader_done(&r);
 	return status;

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "lib/internal.h"
 #include "run/hint.h"
+#include "run/net_watch.h"
 #include "run/netlog.h"
 
 #include <inttypes.h>
@@ -486,6 +487,76 @@ TEST(a_program_that_links_reads_the_same) {
 	CHECK(corral_result_network_failed(&r) != NULL);
 	netlog_done(&r.outcome.network);
 	ledger_free(l);
+}
+
+struct told {
+	size_t calls, rows;
+	uint64_t decisions, more;
+};
+
+static void take(void *arg, const struct netlog *news) {
+	struct told *t = arg;
+
+	t->calls++;
+	t->rows += news->count;
+	t->more += news->more;
+	for (size_t i = 0; i < news->count; i++) {
+		t->decisions += news->items[i].count;
+	}
+}
+
+TEST(decisions_are_told_as_they_come_once_and_at_a_bounded_rate) {
+	struct ledger *l = new_ledger();
+	struct told told = {0};
+	const struct net_listener to = {take, &told};
+	struct net_watch w = {.to = &to, .ledger = l, .due = -1};
+	struct netlog before;
+	struct row row = unlisted;
+	REQUIRE(l != NULL);
+	(void)add(l, &allowed);
+	netlog_read(l, NULL, &before);
+	net_watch_begin(&w, &before, 1000);
+	struct shared_counters *entry = add(l, &unlisted);
+	REQUIRE(entry != NULL);
+	net_watch_look(&w, 1100, false); /* not due */
+	CHECK_INT(told.calls, 0);
+	net_watch_look(&w, 1200, false);
+	CHECK_INT(told.rows, 1); /* not the one of before */
+	entry->sums[LEDGER_SENT] = 7;
+	net_watch_look(&w, 1400, false); /* bytes are no decision */
+	CHECK_INT(told.calls, 1);
+	for (uint16_t port = 1; port <= 100; port++) {
+		row.port = port;
+		(void)add(l, &row);
+	}
+	net_watch_look(&w, 1600, false);
+	CHECK_INT(told.rows, NET_WATCH_PER_SECOND);
+	CHECK_INT(told.decisions + told.more, 101);
+	(void)add(l, &unlisted);
+	(void)add(l, &unlisted);
+	net_watch_look(&w, 1700, true); /* the end, in the same second: counted */
+	CHECK_INT(told.rows, NET_WATCH_PER_SECOND);
+	CHECK_INT(told.decisions + told.more, 103);
+	net_watch_look(&w, 9000, false);
+	CHECK_INT(told.calls, 3);
+	net_watch_done(&w);
+	netlog_done(&before);
+	ledger_free(l);
+}
+
+TEST(nobody_is_told_without_a_listener_or_a_gate) {
+	struct told told = {0};
+	const struct net_listener to = {take, &told}, none = {NULL, NULL};
+	struct netlog before = {0};
+	struct net_watch w = {.to = &to, .due = -1};
+
+	net_watch_begin(&w, &before, 1000);
+	CHECK_INT(w.due, -1);
+	w = (struct net_watch){.to = &none, .ledger = new_ledger(), .due = -1};
+	REQUIRE(w.ledger != NULL);
+	net_watch_begin(&w, &before, 1000);
+	CHECK_INT(w.due, -1);
+	ledger_free((struct ledger *)(uintptr_t)w.ledger);
 }
 
 TESTS_MAIN

@@ -36,6 +36,8 @@ static const struct narrow_row narrow_rows[] = {
 	{"denials = \"changes\"", "denials = \"all\"", "denials = \"off\"", "denials"},
 	{"scan.files = \"redact\"", "scan.files = \"block\"", "scan.files = \"off\"", "scan.files"},
 	{"scan.net = \"warn\"", "scan.net = \"block\"", "scan.net = \"off\"", "scan.net"},
+	{"", NULL, "backend = \"linux\"", "backend"},
+	{"", NULL, "docker.image = \"sha256:1\"", "docker.image"},
 	{"min_level = \"standard\"", "min_level = \"full\"", "min_level = \"minimal\"",
 	 "min_level"},
 	{"", "require = [\"net\"]", NULL, "require"},

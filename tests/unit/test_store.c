@@ -352,7 +352,7 @@ TEST(old_activities_and_ended_sessions_are_dropped) {
 			" SELECT (SELECT id FROM sessions), i, 'k', 't' FROM n;"
 			"WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i <"
 			" 12000) INSERT INTO sessions SELECT printf('sess_%026d', i), '', '/', '',"
-			" '', '', '', '', 'STOPPED', 0, i, 0, i, 0 FROM n; COMMIT",
+			" '', '', '', '', 'STOPPED', 0, i, 0, i, 0, '', '', '' FROM n; COMMIT",
 			NULL, NULL, NULL),
 		SQLITE_OK);
 	(void)sqlite3_close(db);

@@ -29,6 +29,8 @@ export const OPTIONS = {
   lockWait: ["--lock-wait", "time"],
   profile: ["--profile", "text"],
   skill: ["--skill", "text"],
+  backend: ["--backend", "text"],
+  image: ["--image", "text"],
   level: ["--level", "text"],
   minLevel: ["--min-level", "text"],
   require: ["--require", "list"],

@@ -35,6 +35,10 @@ export interface Options {
   profile?: string;
   /** A skill.toml, or its directory: the command gets only what it requests. */
   skill?: string;
+  /** What enforces: "auto" is the operating system's own sandbox. */
+  backend?: "auto" | "linux" | "docker" | "podman" | "macos" | "windows";
+  /** Of docker and podman, by its digest. */
+  image?: string;
   level?: "auto" | Level;
   minLevel?: Level;
   require?: Many<string>;
@@ -194,6 +198,8 @@ export interface Result<Output extends string | Uint8Array | null = string | Uin
   /** The level that was enforced. */
   level: Level | null;
   engine: string | null;
+  /** 1, and one more for each sandbox of Corral around it. */
+  depth: number | null;
   policy_sha256: string | null;
   /** The sandbox waited in the daemon's pool. */
   warm: boolean;

@@ -164,7 +164,7 @@ bool ask_begin(const struct call *c, int error) {
 	    (error == ENOENT && !may_be_hidden(b, q.path))) {
 		return false;
 	}
-	long mask = (o.flags & O_CREAT) != 0 ? caller_status(c, c->tid, "Umask:", 8) : 0;
+	long mask = (o.flags & O_CREAT) != 0 ? caller_status(c, caller_entry(c), "Umask:", 8) : 0;
 	if (mask < 0 || !caller_waits(c)) {
 		return false;
 	}

@@ -91,6 +91,13 @@ struct cwd_text {
 	char text[512];
 };
 
+/* The number in /proc of the caller of one notification (caller_entry()). */
+struct proc_entry {
+	uint64_t id;
+	pid_t tid;
+	long pid; /* not positive: the caller is gone */
+};
+
 /* A listening socket.  The kernel never reuses a socket cookie; it may reuse an inode number. */
 struct listening {
 	uint64_t cookie, inode;
@@ -115,6 +122,7 @@ struct broker {
 	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */
 	struct cwd_text cwd;
+	struct proc_entry entry;
 	struct kept_pidfd pidfds[BROKER_PIDFDS];
 	bool exists; /* the last open with O_CREAT found the file: the next may, too */
 	bool fast;   /* openat2(2) works; an outer seccomp filter may return ENOSYS */
@@ -149,7 +157,7 @@ struct broker {
 	uint64_t userns;    /* inode of the guard's user namespace, with `nests` */
 	uint64_t proc_dev;  /* st_dev of /proc */
 	uint64_t plain_dev; /* st_dev of a file system that is not procfs; 0: none yet */
-	char self_path[32]; /* "/proc/" and the guard's pid */
+	char self_path[32]; /* "/proc/" and the guard's number there */
 	uint64_t network;   /* cookie of the run's network namespace; 0: not read yet */
 	struct listening listening[BROKER_LISTENERS]; /* of this run */
 	size_t nlistening;                            /* added so far; index modulo the size */

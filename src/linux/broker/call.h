@@ -40,6 +40,10 @@ static inline int call_int(const struct call *c, int arg) {
  * read from its pid before belongs to it: the pid was not reused. */
 bool caller_waits(const struct call *c);
 
+/* The number of the calling thread in /proc.  The same as tid, unless the run shares the procfs of
+ * the pid namespace above (plan->shares_proc); then a caller that is gone has 0. */
+pid_t caller_entry(const struct call *c);
+
 /* Copies the caller's memory: 0, -EFAULT, -EPERM when the guard may not read it, -ESRCH when
  * the caller is gone. */
 int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len);
@@ -216,7 +220,9 @@ long serve_bind(struct call *c);
 long serve_listen(struct call *c);
 long serve_socketpair(struct call *c);
 
+long serve_landlock_add_rule(struct call *c);
 long serve_landlock_restrict_self(struct call *c);
+long serve_mount(struct call *c);
 long serve_prlimit64(struct call *c);
 
 long serve_ioprio_set(struct call *c);

@@ -51,6 +51,31 @@ struct text caller_fd_path(int fd) {
 	return t;
 }
 
+/* The number after "Pid:" is that of the procfs, not that of the process that reads it. */
+static long entry_of(const struct call *c) {
+	struct text path = {.len = 0};
+	auto_fd thread = (int)syscall(SYS_pidfd_open, c->tid, PIDFD_THREAD_);
+
+	if (thread < 0) {
+		return -1;
+	}
+	caller_text_add(&path, "self/fdinfo/");
+	caller_text_number(&path, (uint64_t)thread);
+	return caller_number(c, path.s, "Pid:", 10);
+}
+
+pid_t caller_entry(const struct call *c) {
+	struct proc_entry *kept = &c->b->entry;
+
+	if (!c->b->plan->shares_proc) {
+		return c->tid;
+	}
+	if (kept->id != c->id || kept->tid != c->tid) {
+		*kept = (struct proc_entry){.id = c->id, .tid = c->tid, .pid = entry_of(c)};
+	}
+	return kept->pid <= 0 ? 0 : (pid_t)kept->pid;
+}
+
 bool caller_waits(const struct call *c) {
 	uint64_t id = c->id;
 
@@ -64,9 +89,10 @@ bool caller_waits(const struct call *c) {
  * call itself, and no process gets the answer, which names the notification.  It is none of the
  * guard's helpers either, because the guard forks none between receiving the call and here.  So
  * SECCOMP_IOCTL_NOTIF_ID_VALID would decide nothing, and a caller can be killed right after it as
- * well.  Without a pid namespace it may be a process of the host. */
+ * well.  Without a pid namespace, or with the procfs of the one above, it may be a process of the
+ * host. */
 static bool is_of_run(const struct call *c) {
-	return c->b->quick || caller_waits(c);
+	return (c->b->quick && !c->b->plan->shares_proc) || caller_waits(c);
 }
 
 /* The caller's errno when process_vm_readv() or /proc failed with `error`. */
@@ -83,11 +109,39 @@ static int read_error(int error) {
 	}
 }
 
+/* Opens /proc/TID/mem, after the calls for the memory of a process failed: older seccomp profiles
+ * of containers refuse these.  The kernel makes the same check of the caller for both.  -1 with
+ * errno: `refused` where it cannot be opened either. */
+static int open_memory(const struct call *c, int refused, int flags) {
+	struct text path = {.len = 0};
+
+	if (refused != EPERM && refused != ENOSYS) {
+		errno = refused;
+		return -1;
+	}
+	caller_text_number(&path, (uint64_t)caller_entry(c));
+	caller_text_add(&path, "/mem");
+	int fd = openat(c->b->proc, path.s, flags | O_CLOEXEC);
+	if (fd < 0) {
+		errno = refused;
+	}
+	return fd;
+}
+
 static ssize_t copy_some(const struct call *c, uint64_t address, void *out, size_t len) {
 	struct iovec to = {out, len};
 	uint64_t from[] = {address, len}; /* struct iovec, with the caller's address */
+	ssize_t n = syscall(SYS_process_vm_readv, c->tid, &to, 1UL, from, 1UL, 0UL);
 
-	return syscall(SYS_process_vm_readv, c->tid, &to, 1UL, from, 1UL, 0UL);
+	if (n >= 0) {
+		return n;
+	}
+	auto_fd fd = open_memory(c, errno, O_RDONLY);
+	if (fd >= 0) {
+		n = pread(fd, out, len, (off_t)address);
+		errno = n < 0 && errno == EIO ? EFAULT : errno;
+	}
+	return n;
 }
 
 int caller_bytes(const struct call *c, uint64_t address, void *out, size_t len) {
@@ -112,6 +166,11 @@ int caller_write(const struct call *c, uint64_t address, const void *data, size_
 		return -ESRCH;
 	}
 	long n = syscall(SYS_process_vm_writev, c->tid, local, 1UL, remote, 1UL, 0UL);
+	auto_fd fd = n >= 0 ? -1 : open_memory(c, errno, O_WRONLY);
+	if (fd >= 0) {
+		n = pwrite(fd, data, len, (off_t)address);
+		errno = n < 0 && errno == EIO ? EFAULT : errno;
+	}
 	return n == (long)len ? 0 : (n < 0 ? read_error(errno) : -EFAULT);
 }
 
@@ -183,7 +242,7 @@ int caller_strings(const struct call *c, const uint64_t address[2], char *first,
 int caller_fd(const struct call *c, int fd) {
 	struct text path = {.len = 0};
 
-	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_number(&path, (uint64_t)caller_entry(c));
 	if (fd == AT_FDCWD) {
 		caller_text_add(&path, "/cwd");
 	} else if (fd < 0) {

@@ -6,6 +6,8 @@
  * (pidfd_getfd), marks the caller's process, and lets the call continue.  Later the guard makes the
  * calls of a marked process in a child that has entered the same rulesets, in the same order.  The
  * child shares the guard's memory and descriptors (CLONE_VM, CLONE_FILES) and lives for one call.
+ * The command can send signals to the child.  The guard waits for the child's stop as well as for
+ * its end, and kills a child that was stopped: the call fails, and the guard waits for nobody.
  *
  * The mark is the hard limit RLIMIT_LOCKS, which the kernel does not use for anything.  A process
  * inherits it by fork and execve, and nobody in the sandbox can raise it; the filter refuses to
@@ -35,6 +37,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -140,12 +143,24 @@ struct errand {
 	long nr, args[6], result;
 	int userns;
 	const struct domain *domain;
+	const struct domain_place *at; /* NULL: where the guard is */
 };
+
+static long go_to(const struct domain_place *at) {
+	long r = raw_call(SYS_setns, at->mounts, CLONE_NEWNS);
+
+	r = r != 0 ? r : raw_call(SYS_fchdir, at->root);
+	r = r != 0 ? r : raw_call(SYS_chroot, domain_pointer("."));
+	return r != 0 ? r : raw_call(SYS_fchdir, at->cwd);
+}
 
 static int run_errand(void *arg) {
 	struct errand *e = arg;
 	long r = e->userns < 0 ? 0 : raw_call(SYS_setns, e->userns, CLONE_NEWUSER);
 
+	if (r == 0 && e->at != NULL) {
+		r = go_to(e->at);
+	}
 	if (r == 0) {
 		r = enter_layers(e->domain);
 	}
@@ -154,36 +169,64 @@ static int run_errand(void *arg) {
 	return 0;
 }
 
-long domain_call(long nr, const long a[6]) {
+/* Waits until the child has ended.  A child that is stopped would keep the guard from the end of
+ * the run. */
+static void await(pid_t child) {
+	int status = 0;
+	long r;
+
+	while ((r = syscall(SYS_wait4, child, &status, __WALL | WUNTRACED, NULL)) < 0 &&
+	       errno == EINTR) {
+	}
+	if (r == child && WIFSTOPPED(status)) {
+		(void)syscall(SYS_kill, child, SIGKILL); /* unreaped: its id is not reused */
+		while (syscall(SYS_wait4, child, NULL, __WALL, NULL) < 0 && errno == EINTR) {
+		}
+	}
+}
+
+/* Runs it in a child; the command can kill the child: then the call has failed. */
+static long send_child(struct errand *e) {
 	static char stack[CHILD_STACK] __attribute__((aligned(16)));
-	/* The command can kill the child: then the call has failed. */
-	struct errand e = {.nr = nr, .result = -EINTR, .userns = userns, .domain = current};
+
+	e->result = -EINTR;
+	/* No exit signal: the guard's loop, which waits for children with SIGCHLD, does not see
+	 * it. */
+	pid_t child = clone(run_errand, stack + sizeof stack, CLONE_VM | CLONE_FILES, e);
+	if (child < 0) {
+		return -EAGAIN;
+	}
+	await(child);
+	return e->result;
+}
+
+long domain_call(long nr, const long a[6]) {
+	struct errand e = {.nr = nr, .userns = userns, .domain = current};
 
 	if (current == NULL && userns < 0) {
 		return syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	}
 	memcpy(e.args, a, sizeof e.args);
 	userns = -1;
-	/* vfork semantics: we sleep until it has ended.  No exit signal: the guard's loop, which
-	 * waits for children with SIGCHLD, does not see it. */
-	pid_t child =
-		clone(run_errand, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &e);
-	if (child < 0) {
-		errno = EAGAIN;
+	long r = send_child(&e);
+	if (r < 0) {
+		errno = (int)-r;
 		return -1;
 	}
-	(void)syscall(SYS_wait4, child, NULL, __WALL, NULL); /* it has ended */
-	if (e.result < 0) {
-		errno = (int)-e.result;
-		return -1;
-	}
-	return e.result;
+	return r;
+}
+
+long domain_call_at(const struct domain_place *at, long nr, const long a[6]) {
+	struct errand e = {.nr = nr, .userns = at->userns, .at = at};
+
+	memcpy(e.args, a, sizeof e.args);
+	return send_child(&e);
 }
 
 /* connect(2) on a listening socket fails with EISCONN, after Landlock's check of the port. */
 int domain_judge_connect(const struct sockaddr *to, socklen_t len) {
-	if (current == NULL) {
-		return 0;
+	if (current == NULL || to->sa_family == AF_UNSPEC) {
+		return 0; /* AF_UNSPEC: no port, the socket is disconnected */
 	}
 	auto_fd probe = socket(to->sa_family == AF_INET6 ? AF_INET6 : AF_INET,
 			       SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -199,8 +242,8 @@ int domain_judge_connect(const struct sockaddr *to, socklen_t len) {
 	    syscall(SYS_listen, probe, 0) != 0) {
 		return -EACCES;
 	}
-	(void)in_domain(SYS_connect, probe, domain_pointer(to), (long)len);
-	return errno == EISCONN ? 0 : -EACCES;
+	long r = in_domain(SYS_connect, probe, domain_pointer(to), (long)len);
+	return r != 0 && errno == EISCONN ? 0 : -EACCES;
 }
 
 /* ---- landlock_restrict_self ---- */
@@ -284,6 +327,63 @@ long serve_landlock_restrict_self(struct call *c) {
 	entered++;
 	r = set_mark(c, next);
 	return r != 0 ? r : call_let_pass(c);
+}
+
+/* ---- landlock_add_rule ---- */
+
+/* A domain has this ruleset. */
+static bool is_kept(int ruleset) {
+	for (size_t i = 0; i < DOMAINS_MAX && i <= entered; i++) { /* place_of(): from 1 */
+		for (size_t k = 0; k < domains[i].nlayers; k++) {
+			if (is_same_file(domains[i].layers[k], ruleset)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The kernel's struct landlock_path_beneath_attr and landlock_net_port_attr. */
+struct rule_of_path {
+	uint64_t access;
+	int32_t parent;
+} __attribute__((packed));
+struct rule_of_port {
+	uint64_t access, port;
+};
+
+enum { RULE_OF_PATH = 1, RULE_OF_PORT = 2 };
+
+/* The guard adds the rule itself: another thread could replace the descriptor between a check and
+ * the kernel's use.  The kernel copies the rules of a ruleset that is entered; ours would get those
+ * that are added later. */
+long serve_landlock_add_rule(struct call *c) {
+	struct rule_of_path path = {.parent = -1};
+	struct rule_of_port port;
+	int type = call_int(c, 1);
+	bool of_path = type == RULE_OF_PATH;
+
+	if (!of_path && type != RULE_OF_PORT) {
+		return -EINVAL;
+	}
+	auto_fd ruleset = caller_take_fd(c, call_int(c, 0));
+	if (ruleset < 0) {
+		return ruleset;
+	}
+	if (is_kept(ruleset)) {
+		return -EPERM;
+	}
+	int r = of_path ? caller_bytes(c, c->args[2], &path, sizeof path)
+			: caller_bytes(c, c->args[2], &port, sizeof port);
+	auto_fd parent = r == 0 && of_path ? caller_take_fd(c, path.parent) : -1;
+	if (r != 0 || (of_path && parent < 0)) {
+		return r != 0 ? r : parent;
+	}
+	path.parent = parent;
+	const void *rule = of_path ? (const void *)&path : (const void *)&port;
+	return syscall(SYS_landlock_add_rule, ruleset, type, rule, (unsigned)call_int(c, 3)) == 0
+		       ? 0
+		       : -errno;
 }
 
 /* Only for RLIMIT_LOCKS: reading is allowed.  The arguments are in registers, so the call that

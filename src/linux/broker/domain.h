@@ -23,6 +23,13 @@ long domain_call(long nr, const long args[6]);
 #define in_domain(nr, ...) domain_call(nr, (const long[6]){__VA_ARGS__})
 #define domain_pointer(p) ((long)(intptr_t)(p))
 
+/* Namespaces, root and working directory of the caller; all open. */
+struct domain_place {
+	int userns, mounts, root, cwd;
+};
+/* The same at that place, without a domain: 0 or more, or -errno. */
+long domain_call_at(const struct domain_place *at, long nr, const long args[6]);
+
 /* -EACCES if the domain forbids a connect to this TCP address; nothing is sent. */
 int domain_judge_connect(const struct sockaddr *to, socklen_t len);
 

@@ -75,7 +75,7 @@ int files_take_umask(const struct call *c) {
 	if ((b->watches_umask && !b->umask_differs) || umask_is_kept(c)) {
 		return 0;
 	}
-	long mask = caller_status(c, c->tid, "Umask:", 8);
+	long mask = caller_status(c, caller_entry(c), "Umask:", 8);
 
 	if (mask < 0) {
 		return (int)mask;

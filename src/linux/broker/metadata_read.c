@@ -140,14 +140,14 @@ static int target_of_self(const struct call *c, const struct resolved *p, struct
 	if (st.st_dev != c->b->proc_dev || !(thread || is_proc_entry(c, &st, "self"))) {
 		return -EAGAIN;
 	}
-	long process = caller_status(c, c->tid, "Tgid:", 10);
+	long process = caller_status(c, caller_entry(c), "Tgid:", 10);
 	if (process < 0) {
 		return (int)process;
 	}
 	caller_text_number(target, (uint64_t)process);
 	if (thread) {
 		caller_text_add(target, "/task/");
-		caller_text_number(target, (uint64_t)c->tid);
+		caller_text_number(target, (uint64_t)caller_entry(c));
 	}
 	return 0;
 }

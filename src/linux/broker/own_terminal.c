@@ -49,7 +49,7 @@ int own_terminal_path(const struct call *c, struct text *ret) {
 	struct text path = {.len = 0};
 	char stat[512];
 
-	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_number(&path, (uint64_t)caller_entry(c));
 	caller_text_add(&path, "/stat");
 	auto_fd fd = openat(c->b->proc, path.s, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof stat);

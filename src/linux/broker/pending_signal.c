@@ -66,7 +66,7 @@ static bool may_take(const struct call *c, const char *name, uint64_t signals) {
 	for (; *name >= '0' && *name <= '9' && tid < INT_MAX / 10; name++) {
 		tid = tid * 10 + (*name - '0');
 	}
-	if (*name != '\0' || tid == 0 || tid == c->tid) {
+	if (*name != '\0' || tid == 0 || tid == caller_entry(c)) {
 		return false; /* "." and "..", and the caller */
 	}
 	read_status(c, tid, text, sizeof text);
@@ -80,7 +80,7 @@ static bool others_may_take(const struct call *c, uint64_t signals) {
 	struct text path = {.len = 0};
 	long n = -1;
 
-	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_number(&path, (uint64_t)caller_entry(c));
 	caller_text_add(&path, "/task");
 	auto_fd dir = openat(c->b->proc, path.s, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
@@ -102,7 +102,7 @@ static bool job_signal_is_ours(const struct call *c, uint64_t signals) {
 	if (signals == 0 || others_may_take(c, signals)) {
 		return false;
 	}
-	read_status(c, c->tid, text, sizeof text);
+	read_status(c, caller_entry(c), text, sizeof text);
 	return (signal_set(text, "\nShdPnd:\t") & signals) == signals;
 }
 
@@ -112,12 +112,13 @@ static bool job_signal_is_ours(const struct call *c, uint64_t signals) {
 enum pending_signal_of_caller pending_signal_of_caller(const struct call *c, uint64_t *ret_shared) {
 	char text[STATUS_MAX];
 
-	read_status(c, c->tid, text, sizeof text);
+	read_status(c, caller_entry(c), text, sizeof text);
 	uint64_t unblocked = ~signal_set(text, "\nSigBlk:\t");
 	uint64_t shared = signal_set(text, "\nShdPnd:\t") & unblocked;
 	uint64_t likely = shared & ~signal_bit(SIGCHLD);
 	long process = caller_status_number(text, "Tgid:", 10);
-	bool alone = caller_status_number(text, "Threads:", 10) == 1, first = process == c->tid;
+	bool alone = caller_status_number(text, "Threads:", 10) == 1,
+	     first = process == caller_entry(c);
 
 	if ((signal_set(text, "\nSigPnd:\t") & unblocked) != 0 || (alone && shared != 0) ||
 	    (first && job_signal_is_ours(c, shared & job_signals()))) {

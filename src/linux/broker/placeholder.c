@@ -46,7 +46,7 @@ static bool can_mount(const struct call *c) {
 	char text[2048];
 	struct text path = {.len = 0};
 
-	caller_text_number(&path, (uint64_t)c->tid);
+	caller_text_number(&path, (uint64_t)caller_entry(c));
 	caller_text_add(&path, "/status");
 	auto_fd fd = openat(c->b->proc, path.s, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);

@@ -129,7 +129,7 @@ struct paths {
 static bool path_of_fd(const struct call *c, int fd, char out[PATH_MAX]) {
 	struct text link = {.len = 0};
 
-	caller_text_number(&link, (uint64_t)c->tid);
+	caller_text_number(&link, (uint64_t)caller_entry(c));
 	caller_text_add(&link, fd == AT_FDCWD ? "/cwd" : "/fd/");
 	if (fd != AT_FDCWD) {
 		caller_text_number(&link, (uint64_t)fd);

@@ -59,7 +59,7 @@ static ssize_t working_directory(const struct call *c, char out[PATH_MAX]) {
 		memcpy(out, kept->text, kept->len);
 		return (ssize_t)kept->len;
 	}
-	caller_text_number(&link, (uint64_t)c->tid);
+	caller_text_number(&link, (uint64_t)caller_entry(c));
 	caller_text_add(&link, "/cwd");
 	ssize_t n = syscall(SYS_readlinkat, c->b->proc, link.s, out, PATH_MAX);
 	kept->len = 0;

@@ -430,7 +430,7 @@ static int socket_and_address(const struct call *c, int *ret_fd, struct socket_a
 }
 
 static long connect_inet(const struct call *c, int fd, int domain, struct socket_address *a) {
-	if (domain_is_set() &&
+	if (domain_is_set() && socket_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
 	    (!socket_address_is_whole(a, domain) || domain_judge_connect(&a->any, a->len) != 0)) {
 		return -EACCES;
 	}

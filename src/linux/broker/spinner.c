@@ -84,6 +84,8 @@ static void relax(void) {
 	__asm__ volatile("pause");
 #elif defined(__aarch64__)
 	__asm__ volatile("isb");
+#elif defined(__riscv)
+	__asm__ volatile(".insn i 0x0F, 0, x0, x0, 0x010"); /* pause, a hint */
 #endif
 }
 
@@ -115,13 +117,10 @@ static _Noreturn void spinner_thread(void) {
 	}
 }
 
-/* clone(2) of a thread.  libc's function is not for threads that it does not know. */
-static long clone_thread(void) {
-	const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-			   CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
-	long top = raw_pointer(stack + sizeof stack), result;
-
+/* The system call, whose child calls spinner_thread() on the stack that ends at `top`. */
 #if defined(__x86_64__)
+static long clone_call(long flags, long top) {
+	long result;
 	register long r10 __asm__("r10") = raw_pointer(&word);
 
 	__asm__ volatile("syscall\n\t"
@@ -134,7 +133,10 @@ static long clone_thread(void) {
 			 : "a"((long)SYS_clone), "D"(flags), "S"(top), "d"(0L),
 			   "r"(r10), [thread] "r"(spinner_thread)
 			 : "rcx", "r11", "memory");
+	return result;
+}
 #elif defined(__aarch64__)
+static long clone_call(long flags, long top) {
 	register long x8 __asm__("x8") = SYS_clone;
 	register long x0 __asm__("x0") = flags;
 	register long x1 __asm__("x1") = top;
@@ -150,9 +152,34 @@ static long clone_thread(void) {
 			 : "+r"(x0)
 			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), [thread] "r"(spinner_thread)
 			 : "memory", "x30");
-	result = x0;
+	return x0;
+}
+#elif defined(__riscv)
+static long clone_call(long flags, long top) {
+	register long a7 __asm__("a7") = SYS_clone;
+	register long a0 __asm__("a0") = flags;
+	register long a1 __asm__("a1") = top;
+	register long a2 __asm__("a2") = 0;
+	register long a3 __asm__("a3") = 0;
+	register long a4 __asm__("a4") = raw_pointer(&word);
+
+	__asm__ volatile("ecall\n\t"
+			 "bnez a0, 1f\n\t"
+			 "mv s0, zero\n\t"
+			 "jalr %[thread]\n"
+			 "1:"
+			 : "+r"(a0)
+			 : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), [thread] "r"(spinner_thread)
+			 : "memory", "ra");
+	return a0;
+}
 #endif
-	return result;
+
+/* clone(2) of a thread.  libc's function is not for threads that it does not know. */
+static long clone_thread(void) {
+	return clone_call(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+				  CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
+			  raw_pointer(stack + sizeof stack));
 }
 
 int spinner_spin(void) {

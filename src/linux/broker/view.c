@@ -164,7 +164,8 @@ static long innermost_id(const struct call *c) {
 }
 
 long view_process(const struct call *c, uint64_t dev) {
-	return dev == c->b->proc_dev ? caller_status(c, c->tid, "Tgid:", 10) : innermost_id(c);
+	return dev == c->b->proc_dev ? caller_status(c, caller_entry(c), "Tgid:", 10)
+				     : innermost_id(c);
 }
 
 /* The path is that of the caller's own process, in the procfs at its /proc. */

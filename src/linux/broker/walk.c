@@ -51,7 +51,7 @@ static int follow_self(struct walker *w, uint64_t dev) {
 	caller_text_number(&to, (uint64_t)process);
 	if (streq(w->c.name, "thread-self")) {
 		caller_text_add(&to, "/task/");
-		caller_text_number(&to, (uint64_t)w->call->tid);
+		caller_text_number(&to, (uint64_t)caller_entry(w->call));
 	}
 	return path_cursor_splice(&w->c, to.s);
 }

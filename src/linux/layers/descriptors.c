@@ -24,7 +24,7 @@ static int lift(int fd, int floor) {
  * that is still needed. */
 static int move_above_targets(struct kit *k, struct err *e) {
 	int *ours[] = {&k->channel_fd, &k->scope_fd,   &k->lock_fd, &k->gate_fd,
-		       &k->warden_fd,  &k->beneath_fd, &k->ask_fd};
+		       &k->warden_fd,  &k->beneath_fd, &k->ask_fd,  &k->view_fd};
 	int floor = (int)k->nfds; /* behind the last target */
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
 		floor += *ours[i] >= 0;
@@ -85,7 +85,8 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	int last = channel;
 	if (keep(&k->scope_fd, &last, e) != 0 || keep(&k->lock_fd, &last, e) != 0 ||
 	    keep(&k->gate_fd, &last, e) != 0 || keep(&k->warden_fd, &last, e) != 0 ||
-	    keep(&k->beneath_fd, &last, e) != 0 || keep(&k->ask_fd, &last, e) != 0) {
+	    keep(&k->beneath_fd, &last, e) != 0 || keep(&k->ask_fd, &last, e) != 0 ||
+	    keep(&k->view_fd, &last, e) != 0) {
 		return -1;
 	}
 	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) { /* E5 */

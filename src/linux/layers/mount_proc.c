@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounts a procfs that nobody can reach, so that a nested sandbox can mount its own.
+/* Mounts a procfs that nobody can reach, so that a nested sandbox can mount its own; and clones the
+ * caller's for a run that can mount none (plan.shares_proc).
  *
  * The kernel lets a user namespace mount a procfs only if its mount namespace has one that no
  * mount covers in part; the run's /proc has covered entries.  This one has none, and is itself
@@ -39,4 +40,10 @@ int mount_proc_whole(int root) {
 	}
 	auto_fd cover = tree_new("tmpfs", empty, ARRAY_LEN(empty), attributes | MOUNT_ATTR_RDONLY);
 	return cover < 0 ? -1 : mount_tree_attach(cover, outer);
+}
+
+int mount_proc_callers(uint64_t attributes) {
+	auto_fd from = sys_openat2(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+
+	return from < 0 ? -1 : mount_tree_clone(from, attributes | MOUNT_ATTR_NOEXEC);
 }

@@ -17,11 +17,12 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
-#include "linux/channel.h"
+#include "linux/layers/mount_cow.h"
 #include "linux/layers/mount_exec.h"
 #include "linux/layers/mount_proc.h"
 #include "linux/mount_api.h"
 #include "linux/secrets.h"
+#include "linux/view_report.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -273,15 +274,30 @@ static int bind_tree(const struct ground *g, const struct mount *m, int from, in
 	return attach(g, m, from == to ? -1 : from, tree, to);
 }
 
+/* Where a mount in the private home is left out, a bind mount of what is there: another run may
+ * have the mount, and this one must not rename its mount point (plan/home_set.c). */
+static int leave_out(struct ground *g, const struct mount *m, struct err *e) {
+	const char *home = g->kit->plan->home_at;
+	size_t len = home == NULL ? 0 : strlen(home);
+	if (len == 0 || strncmp(m->target, home, len) != 0 || m->target[len] != '/') {
+		return 0;
+	}
+	int at = target_for(g, m);
+	at = at < 0 ? open_target(g, m, false) : at;
+	bool done = at >= 0 && bind_tree(g, m, at, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) == 0;
+	return done ? 0 : fail_unless_maybe(e, "cannot protect the mount point", m);
+}
+
 static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	int from = open_source(m, e);
 	if (from < 0) {
-		return m->maybe && e->sys == ENOENT ? 0 : -1;
+		return m->maybe && e->sys == ENOENT ? leave_out(g, m, e) : -1;
 	}
 	int to = target_for(g, m);
 	if (to < 0) {
+		int rc = fail_unless_maybe(e, "cannot open the mount point", m);
 		kit_leave_fd(g->kit, from);
-		return fail_unless_maybe(e, "cannot open the mount point", m);
+		return rc == 0 ? leave_out(g, m, e) : rc;
 	}
 	return bind_tree(g, m, from, to, tree_attributes(m)) == 0 ? 0 : fail(e, "cannot mount", m);
 }
@@ -299,51 +315,10 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	return attach(g, m, -1, tree, to) == 0 ? 0 : fail(e, "cannot mount", m);
 }
 
-/* overlayfs accepts only directories of this mount namespace, so the parent's descriptor is
- * opened again by name and compared. */
-static int open_in_namespace(int parents, int dir, const char *name) {
-	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat here, there;
-	if (fd < 0 || fstat(fd, &here) != 0 || fstat(parents, &there) != 0) {
-		drop_fd(&fd);
-		return -1;
-	}
-	if (here.st_dev != there.st_dev || here.st_ino != there.st_ino) {
-		drop_fd(&fd);
-		errno = ESTALE;
-	}
-	return fd;
-}
-
-/* volatile: otherwise unmounting an overlay syncs the whole upper file system.  xino=off: an
- * unchanged file keeps its inode number, so that git need not read it again. */
 static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
-	char lower[40], upper[40], work[40];
 	auto_fd from = open_source(m, e);
-	if (from < 0) {
-		return -1;
-	}
-	auto_fd dir = open(g->kit->plan->cow_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_fd changed = open_in_namespace(g->kit->cow_upper, dir, "upper");
-	auto_fd working = open_in_namespace(g->kit->cow_work, dir, "work");
-	if (changed < 0 || working < 0) {
-		return err_sys_at(e, "cow", "cannot open the copy-on-write directory",
-				  g->kit->plan->cow_dir);
-	}
-	const struct fs_option options[] = {
-		{"lowerdir", fd_name(from, lower)},
-		{"upperdir", fd_name(changed, upper)},
-		{"workdir", fd_name(working, work)},
-		{"userxattr", NULL},
-		{"volatile", NULL},
-		{"xino", "off"},
-	};
-	int tree = new_tree(g->kit, "overlay", options, ARRAY_LEN(options),
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (tree < 0) {
-		return err_sys_at(e, "cow", "the kernel refused an overlay of", m->source);
-	}
-	return attach_new(g, m, tree, e);
+	int tree = from < 0 ? -1 : mount_cow_new(g->kit, m, from, e);
+	return tree < 0 ? -1 : attach_new(g, m, tree, e);
 }
 
 /* On the root tmpfs: a bind mount of a directory onto itself, which needs no new file system.
@@ -367,10 +342,13 @@ static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 /* hidepid=ptraceable hides pid 1: its memory and command line are the caller's. */
 static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"hidepid", "ptraceable"}};
-	int tree = new_tree(g->kit, "proc", options, ARRAY_LEN(options),
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	bool shared = g->kit->plan->shares_proc;
+	int tree = shared ? mount_proc_callers(tree_attributes(m))
+			  : new_tree(g->kit, "proc", options, ARRAY_LEN(options),
+				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (tree < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a fresh procfs");
+		return err_host(e, shared ? ERR_NO_NAMESPACES : ERR_NO_PROC, "mounts",
+				"cannot make a procfs");
 	}
 	if (g->kit->plan->inner && mount_proc_whole(g->root) != 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot make a second procfs");
@@ -380,16 +358,14 @@ static int do_proc(struct ground *g, const struct mount *m, struct err *e) {
 
 static int do_pts(struct ground *g, const struct mount *m, struct err *e) {
 	const struct fs_option options[] = {{"mode", "0620"}, {"ptmxmode", "0666"}};
-	int tree = new_tree(g->kit, "devpts", options, ARRAY_LEN(options),
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	return attach_new(g, m, tree, e);
+	unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	return attach_new(g, m, new_tree(g->kit, "devpts", options, 2, attributes), e);
 }
 
 /* Landlock checks mq_open(3) by the mqueue mount, even where no program uses the directory. */
 static int do_queues(struct ground *g, const struct mount *m, struct err *e) {
-	int tree = new_tree(g->kit, "mqueue", NULL, 0,
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	return attach_new(g, m, tree, e);
+	unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	return attach_new(g, m, new_tree(g->kit, "mqueue", NULL, 0, attributes), e);
 }
 
 static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) {
@@ -558,25 +534,10 @@ static int build(struct ground *g, const struct plan *plan, struct err *e) {
 	return seal(plan, g, e) != 0 ? -1 : mount_exec_limit(plan, g->root, e);
 }
 
-/* For linux/follow.c, which mounts replaced files later.  Now, while the old root's procfs
- * is still mounted. */
-static int send_namespace(const struct kit *k, struct err *e) {
-	struct report r = {.kind = REPORT_VIEW};
-
-	if (!k->follow) {
-		return 0;
-	}
-	auto_fd view = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	if (view < 0 || channel_send(k->channel_fd, &r, view) != 0) {
-		return err_sys(e, "mounts", "cannot send the mount namespace to the supervisor");
-	}
-	return 0;
-}
-
 static int mounts_enter(struct kit *k, struct err *e) {
 	/* Files are created with exact modes; layer directory sets the final umask. */
 	k->umask = umask(0);
-	if (send_namespace(k, e) != 0) {
+	if (view_report_open(k, e) != 0) {
 		return -1;
 	}
 	int mask = -1;

@@ -13,7 +13,9 @@
  * Must not: run before the user namespace exists (it would lower the caller's
  *           limits), or after mounts.c (the new /proc/sys is read-only) or
  *           capabilities.c (writing needs CAP_SYS_RESOURCE in the namespace).
- * Fails:    closed.  Only a limit that this kernel was built without is skipped. */
+ * Fails:    closed.  Only a limit that this kernel was built without is skipped.  Where /proc/sys
+ * is read-only, as in containers, the run is planned again (plan.shares_proc) and has no limits of
+ * this layer: the seccomp filter and the missing capabilities forbid nested user namespaces. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
@@ -54,7 +56,7 @@ static int write_quota(const struct kit *k, int dir, const struct quota *q, stru
 		return 0;
 	}
 	if (fd < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "quotas",
+		return err_host(e, errno == EROFS ? ERR_NO_PROC : ERR_NO_NAMESPACES, "quotas",
 				"cannot open the quotas in " QUOTA_DIR);
 	}
 	if (write(fd, value, len) != (ssize_t)len) {
@@ -66,6 +68,9 @@ static int write_quota(const struct kit *k, int dir, const struct quota *q, stru
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
+	if (k->plan->shares_proc) {
+		return 0;
+	}
 	int dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
 		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);

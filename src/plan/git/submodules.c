@@ -145,6 +145,14 @@ static const char *base_url(struct builder *b, const struct repository *r) {
 	return base.other || !is_absolute(url) ? NULL : url;
 }
 
+/* memrchr(3), which not every C library has. */
+static const char *last_of(const char *s, size_t len, char c) {
+	while (len > 0 && s[len - 1] != c) {
+		len--;
+	}
+	return len == 0 ? NULL : s + len - 1;
+}
+
 /* Resolves a relative URL as git does: each "../" removes the last component of base; of host:path
  * the host remains.  NULL when there are too many "../". */
 static const char *joined(struct builder *b, const char *base, const char *url) {
@@ -163,9 +171,9 @@ static const char *joined(struct builder *b, const char *base, const char *url) 
 			break;
 		}
 		url += 3;
-		const char *cut = memrchr(base, '/', len);
+		const char *cut = last_of(base, len, '/');
 		if (cut == NULL) {
-			cut = memrchr(base, ':', len);
+			cut = last_of(base, len, ':');
 			between = ':';
 		}
 		if (cut == NULL) {

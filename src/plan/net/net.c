@@ -265,7 +265,7 @@ static int check_host(const struct builder *b, struct err *e) {
 	char origin[128];
 
 	policy_origin_text(from, origin, sizeof origin);
-	if (b->h->notify && b->h->sockets) {
+	if ((b->h->notify && b->h->sockets) || b->plan->engine == ENGINE_SEATBELT) {
 		return 0;
 	}
 	err_set(e, ERR_SETUP, WHERE, "%s (%s) cannot be enforced on this host: %s", what, origin,
@@ -391,8 +391,10 @@ int net_finish(struct builder *b, struct err *e) {
 	if (!net->gate) {
 		return 0;
 	}
-	plan->broker = true;
-	plan->traits |= TRAIT_BROKER | TRAIT_GATE;
+	if (plan->engine != ENGINE_SEATBELT) {
+		plan->broker = true;
+		plan->traits |= TRAIT_BROKER | TRAIT_GATE;
+	}
 	if (!net_has_names(net)) {
 		return 0;
 	}

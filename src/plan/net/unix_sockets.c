@@ -50,7 +50,8 @@ static int check_place(const struct builder *b, const struct item *it, bool move
 		return cannot_pass(it, "another path inside needs a mount namespace",
 				   "remove :DEST, or use a host with user namespaces", e);
 	}
-	if (b->no_namespaces && !(b->h->notify && b->h->sockets)) {
+	if (b->plan->engine != ENGINE_SEATBELT && b->no_namespaces &&
+	    !(b->h->notify && b->h->sockets)) {
 		return cannot_pass(it, "seccomp user notification is not available",
 				   "`corral status` lists the missing features", e);
 	}

@@ -125,20 +125,62 @@ static int with_wide_landlock(int argc, char **argv) {
 	return become(argv + 1);
 }
 
-/* A ruleset that lets everything be read and executed, and one directory be changed. */
-static int with_narrow_landlock(int argc, char **argv) {
-	(void)argc;
-	const uint64_t all = (1U << 15) - 1; /* the rights of ABI 3 */
+#define RIGHTS_OF_ABI_3 ((1U << 15) - 1)
+
+/* Enters a ruleset that lets everything be read and executed, and one directory be changed; its
+ * descriptor, or -1. */
+static int enter_narrow(const char *changed) {
+	const uint64_t all = RIGHTS_OF_ABI_3;
 	const uint64_t reads = 1U << 0 | 1U << 2 | 1U << 3, device = 1U << 1 | 1U << 2;
 	struct ruleset ruleset = {all};
 	int fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
 	struct beneath root = {reads, open("/", O_PATH | O_CLOEXEC)};
-	struct beneath dir = {all, open(argv[1], O_PATH | O_CLOEXEC)};
+	struct beneath dir = {all, open(changed, O_PATH | O_CLOEXEC)};
 	struct beneath null = {device, open("/dev/null", O_PATH | O_CLOEXEC)};
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (fd < 0 || syscall(SYS_landlock_add_rule, fd, 1, &root, 0) != 0 ||
 	    syscall(SYS_landlock_add_rule, fd, 1, &dir, 0) != 0 ||
 	    syscall(SYS_landlock_add_rule, fd, 1, &null, 0) != 0 ||
+	    syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
+		return -1;
+	}
+	return fd;
+}
+
+static int with_narrow_landlock(int argc, char **argv) {
+	(void)argc;
+	return enter_narrow(argv[1]) < 0 ? probe_result(-1) : become(argv + 2);
+}
+
+/* Adds a rule about the root to the ruleset that it has entered, then creates a file. */
+static int with_open_ruleset(int argc, char **argv) {
+	(void)argc;
+	int fd = enter_narrow(argv[1]);
+	struct beneath root = {RIGHTS_OF_ABI_3, open("/", O_PATH | O_CLOEXEC)};
+	if (fd < 0) {
+		return probe_result(-1);
+	}
+	(void)syscall(SYS_landlock_add_rule, fd, 1, &root, 0); /* the open below shows it */
+	return probe_result(open(argv[2], O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+struct ruleset_of_ports {
+	uint64_t files, ports;
+};
+
+struct port {
+	uint64_t access, number;
+};
+
+/* Enters a ruleset that lets it connect to one TCP port. */
+static int with_one_port(int argc, char **argv) {
+	(void)argc;
+	const uint64_t connects = 1U << 1;
+	struct ruleset_of_ports ruleset = {0, connects};
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
+	struct port rule = {connects, (uint64_t)strtoul(argv[1], NULL, 10)};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (fd < 0 || syscall(SYS_landlock_add_rule, fd, 2, &rule, 0) != 0 ||
 	    syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
 		return probe_result(-1);
 	}
@@ -155,6 +197,8 @@ static const struct probe rows[] = {
 	{"from-memory", 1, from_memory, "ATTEMPT ARG..."},
 	{"with-wide-landlock", 1, with_wide_landlock, "COMMAND..."},
 	{"with-narrow-landlock", 2, with_narrow_landlock, "DIR COMMAND..."},
+	{"with-open-ruleset", 2, with_open_ruleset, "DIR FILE"},
+	{"with-one-port", 2, with_one_port, "PORT COMMAND..."},
 };
 /* clang-format on */
 

@@ -42,6 +42,8 @@ class Options(TypedDict, total=False):
     lock_wait: Time
     profile: str
     skill: Path
+    backend: Literal["auto", "linux", "docker", "podman", "macos", "windows"]
+    image: str
     level: Union[Literal["auto"], Level]
     min_level: Level
     require: Words

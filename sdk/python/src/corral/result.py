@@ -136,6 +136,7 @@ class Result(TypedDict, Generic[Output]):
     session: Optional[str]
     level: Optional[Level]
     engine: Optional[str]
+    depth: Optional[int]
     policy_sha256: Optional[str]
     warm: bool
     guarantees: list[Guarantee]

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens a path beneath a directory with openat2(2), or name by name.
+ *
+ * Should:   return an O_PATH descriptor or an errno, without blocking.
+ * Must not: follow a symlink, or leave the directory by "..".
+ * Fails:    closed, with the kernel's errno. */
+#include "base/beneath.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+static int open_by_kernel(int dir, const char *path, int flags) {
+	struct open_how how = {
+		/* Not O_NOFOLLOW, which with O_PATH would open a final symlink itself. */
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	return (int)syscall(SYS_openat2, dir, path[0] == '\0' ? "." : path, &how, sizeof how);
+}
+
+/* Opens one name, which may not be a symlink. */
+static int open_name(int dir, const char *name, size_t len, int flags) {
+	char copy[NAME_MAX + 1];
+	struct stat st;
+
+	if (len > NAME_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(copy, name, len);
+	copy[len] = '\0';
+	if (streq(copy, "..")) {
+		errno = EXDEV;
+		return -1;
+	}
+	auto_fd fd = openat(dir, copy, O_PATH | O_NOFOLLOW | O_CLOEXEC | flags);
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		/* With O_DIRECTORY the kernel returns ENOTDIR for a symlink. */
+		bool link = errno == ENOTDIR && fstatat(dir, copy, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			    S_ISLNK(st.st_mode);
+		errno = link ? ELOOP : errno;
+		return -1;
+	}
+	if (S_ISLNK(st.st_mode)) {
+		errno = ELOOP;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+static int open_by_names(int dir, const char *path, int flags) {
+	auto_fd at = openat(dir, ".", O_PATH | O_CLOEXEC | O_DIRECTORY);
+
+	while (at >= 0 && *path != '\0') {
+		size_t len = strcspn(path, "/");
+		size_t skip = len + strspn(path + len, "/");
+		bool last = path[skip] == '\0';
+		if (len > 0) {
+			int next = open_name(at, path, len,
+					     !last || path[len] == '/' ? O_DIRECTORY : flags);
+			int error = errno;
+			drop_fd(&at);
+			errno = error;
+			at = next;
+		}
+		path += skip;
+	}
+	return take_fd(&at);
+}
+
+int beneath_open(int dir, const char *path, int flags, bool fast) {
+	int fd = fast ? open_by_kernel(dir, path, flags) : -1;
+
+	/* ENOSYS: an old kernel; EPERM: an outer seccomp filter; EAGAIN: a concurrent rename. */
+	if (fd >= 0 || (fast && errno != ENOSYS && errno != EPERM && errno != EAGAIN)) {
+		return fd;
+	}
+	return open_by_names(dir, path, flags);
+}
+
+struct fd_name {
+	char text[32];
+};
+
+static struct fd_name name_of(int fd) {
+	struct fd_name n;
+	(void)snprintf(n.text, sizeof n.text, "/proc/self/fd/%d", fd);
+	return n;
+}
+
+int beneath_real_path(int fd, char *out, size_t cap) {
+	struct fd_name name = name_of(fd);
+	ssize_t n = readlink(name.text, out, cap);
+
+	if (n < 0) {
+		return -1;
+	}
+	if ((size_t)n >= cap) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+bool beneath_is_magic(int fd) {
+	struct statfs fs;
+	return fstatfs(fd, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC;
+}
+
+int beneath_reopen(int fd, int flags) {
+	struct fd_name name = name_of(fd);
+	return open(name.text, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clones, orders and reaps the early process (early.h has the theory).
+ *
+ * Should:   have the namespaces ready when the plan is.
+ * Must not: touch memory of the supervisor, but its struct and its stack; leave a process behind.
+ * Fails:    open: without it clone3() makes the namespaces, later. */
+#include "linux/early.h"
+
+#include "base/signal_mask.h"
+#include "linux/init.h"
+#include "linux/kernel_api.h"
+#include "linux/processors.h"
+#include "linux/raw_call.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* The first process runs on it, too.  Pages that are not touched cost nothing. */
+#define STACK ((size_t)1024 * 1024)
+#define GUARD ((size_t)64 * 1024)
+/* At the top of the mapping, for struct early. */
+#define SLOT ((size_t)512)
+
+struct early {
+	pid_t pid;
+	pid_t parent;
+	bool reaped;
+	atomic_uint ordered; /* futex: 1 when the fields below are set */
+	atomic_uint waits;   /* the early process sleeps on it */
+	struct clone_args args;
+	void (*child)(void *arg);
+	void *arg;
+	pid_t first; /* the pid of the first process, by CLONE_PARENT_SETTID; 0: none */
+	int pidfd;
+};
+_Static_assert(sizeof(struct early) <= SLOT, "a struct that fits");
+
+/* ---- the early process: system calls only (E8) ---- */
+
+static bool bring_up_loopback(void) {
+	struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	long fd = raw_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		return false;
+	}
+	long r = raw_call(SYS_ioctl, fd, 0x8914 /* SIOCSIFFLAGS */, raw_pointer(&up));
+	(void)raw_call(SYS_close, fd); /* nothing useful can be done about a failing close */
+	return r == 0;
+}
+
+static bool make_namespaces(const struct early *e) {
+	return raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && /* E8 */
+	       raw_call(SYS_getppid, 0) == e->parent && raw_call(SYS_unshare, EARLY_SPACES) == 0 &&
+	       bring_up_loopback();
+}
+
+static void wait_for_order(struct early *e) {
+	atomic_store(&e->waits, 1);
+	while (atomic_load(&e->ordered) == 0) {
+		(void)raw_call(SYS_futex, raw_pointer(&e->ordered), FUTEX_WAIT_PRIVATE, 0, 0);
+	}
+}
+
+static _Noreturn void early_run(struct early *e) {
+	if (make_namespaces(e)) {
+		init_reset_signals();
+		wait_for_order(e);
+		if (raw_call(SYS_clone3, raw_pointer(&e->args), sizeof e->args) == 0) {
+			e->child(e->arg); /* the first process, with its own copy of memory */
+		}
+	}
+	for (;;) {
+		(void)raw_call(SYS_exit_group, 0);
+	}
+}
+
+static int early_main(void *arg) {
+	early_run(arg);
+}
+
+/* ---- the supervisor ---- */
+
+/* The sanitizer does not know the stack on which the first process would run. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED __has_feature(address_sanitizer)
+#else
+#define SANITIZED false
+#endif
+
+static void unmap(struct early *e) {
+	char *end = (char *)e + SLOT;
+
+	(void)munmap(end - STACK - GUARD, GUARD + STACK); /* cannot fail for a mapping */
+}
+
+struct early *early_start(void) {
+	const int shared = CLONE_VM | CLONE_FILES | CLONE_NEWUSER;
+	sigset_t all, before;
+
+	if (SANITIZED || !processors_are_several()) {
+		return NULL;
+	}
+	char *place = mmap(NULL, GUARD + STACK, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (place == MAP_FAILED) {
+		return NULL;
+	}
+	struct early *e = (struct early *)(void *)(place + GUARD + STACK - SLOT);
+	if (mprotect(place + GUARD, STACK, PROT_READ | PROT_WRITE) != 0) {
+		unmap(e);
+		return NULL;
+	}
+	e->parent = getpid();
+	sigfillset(&all);
+	signal_mask(SIG_SETMASK, &all, &before); /* E8 */
+	e->pid = clone(early_main, e, shared, e);
+	signal_mask(SIG_SETMASK, &before, NULL);
+	if (e->pid < 0) {
+		unmap(e);
+		return NULL;
+	}
+	return e;
+}
+
+/* Returns true if it was killed. */
+static bool reap(struct early *e) {
+	siginfo_t info = {.si_code = 0};
+
+	while (syscall(SYS_waitid, P_PID, e->pid, &info, WEXITED | __WALL, NULL) != 0 &&
+	       errno == EINTR) {
+	}
+	e->reaped = true;
+	return info.si_code != CLD_EXITED;
+}
+
+long early_clone(struct early *e, const struct clone_args *args, void (*child)(void *arg),
+		 void *arg, int *ret_pidfd) {
+	*ret_pidfd = -1;
+	if (e->reaped) {
+		return 0; /* an attempt before this one has used it */
+	}
+	e->args = *args;
+	e->args.flags |= CLONE_PARENT | CLONE_PARENT_SETTID;
+	e->args.pidfd = (uint64_t)(uintptr_t)&e->pidfd;
+	e->args.parent_tid = (uint64_t)(uintptr_t)&e->first;
+	e->child = child;
+	e->arg = arg;
+	atomic_store(&e->ordered, 1);
+	if (atomic_load(&e->waits) != 0) {
+		/* It cannot fail for a word that is there. */
+		(void)syscall(SYS_futex, &e->ordered, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+	bool killed = reap(e);
+	if (e->first > 0) {
+		*ret_pidfd = e->pidfd;
+		if (killed) { /* or it ended by itself */
+			(void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0U);
+		}
+	} else if (killed) {
+		errno = EOWNERDEAD;
+		return -1;
+	}
+	return e->first;
+}
+
+void early_free(struct early *e) {
+	if (e == NULL) {
+		return;
+	}
+	if (!e->reaped) {
+		(void)kill(e->pid, SIGKILL); /* not reaped: the pid is its own */
+		(void)reap(e);
+	}
+	unmap(e);
+}

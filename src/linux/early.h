@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the namespaces of a run while the supervisor is still planning it.
+ *
+ *   supervisor ──clone(VM|FILES|NEWUSER)──> early process ── unshare(net, mount, ipc, uts)
+ *       │ plans, prepares                          │ brings up lo, resets its signal handlers
+ *       └──── order: clone ───────────────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)──> pid 1
+ *
+ * A new network namespace costs as much as a plan.  So a process that shares the supervisor's
+ * memory and descriptors makes the namespaces on another processor meanwhile.  When the plan is
+ * ready, this process clones the sandbox's first process and exits.  The first process has a copy
+ * of the supervisor's memory as it is then, and is its child, exactly as after a clone3() of the
+ * supervisor.
+ *
+ * linux/spawn.h has the invariant, E8. */
+#ifndef CORRAL_LINUX_EARLY_H
+#define CORRAL_LINUX_EARLY_H
+
+#include <linux/sched.h>
+#include <stdbool.h>
+
+/* Beside the user namespace. */
+#define EARLY_SPACES (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
+
+struct early;
+
+/* NULL: there is none, because only one processor is there or the kernel refused it. */
+struct early *early_start(void);
+
+/* Lets the early process clone the first process, with the flags and the cgroup of args, and reaps
+ * it.  The pid, and *ret_pidfd.  0: it has no namespaces, and there is no first process.  -1 with
+ * EOWNERDEAD: it was killed.  child(arg) runs in the first process and must not return. */
+long early_clone(struct early *e, const struct clone_args *args, void (*child)(void *arg),
+		 void *arg, int *ret_pidfd);
+
+/* Kills and reaps the early process if early_clone() was not called, and frees it.  Accepts NULL.
+ */
+void early_free(struct early *e);
+
+#endif

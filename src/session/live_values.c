@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of a live session: those that its policy resolved to, and its processor time.
+ *
+ * Should:   end a session whose processes have used the time of --cpu-total.
+ * Must not: let a sample that misses a process lower the sum.
+ * Fails:    open for the values, which are for people; a limit that cannot be sampled is not
+ *           reached. */
+#include "session/daemon.h"
+
+#include <stdio.h>
+
+#define CPU_SAMPLE_MS 1000
+
+static const char *text_of(const json_t *object, const char *key) {
+	const char *text = json_string_value(json_object_get(object, key));
+	return text == NULL ? "" : text;
+}
+
+void live_record_resolved(struct live *l, const json_t *value) {
+	struct err e = {0};
+	const struct session_resolved r = {.workspace = text_of(value, "workspace"),
+					   .profile = text_of(value, "profile"),
+					   .mode = text_of(value, "mode"),
+					   .net = text_of(value, "net"),
+					   .policy = text_of(value, "policy")};
+
+	if (store_set_resolved(l->daemon->store, l->id, &r, &e) != 0) {
+		daemon_log("%s: cannot record its values: %s", l->id, e.what);
+	}
+}
+
+const struct cpu_total *live_cpu(struct live *l) {
+	static const struct cpu_places places = {"/proc", "/sys/fs/cgroup"};
+	struct cpu_total now = {0};
+
+	/* A process that has just ended may be missing in one sample. */
+	if (cpu_total_read(&places, l->supervisor, &now) == 0 && now.ms >= l->cpu.ms) {
+		l->cpu = now;
+	}
+	return &l->cpu;
+}
+
+void live_check_cpu(struct live *l, int64_t now) {
+	if (l->cpu_limit_ms == 0 || l->state != SESSION_RUNNING || now < l->cpu_at) {
+		return;
+	}
+	l->cpu_at = now + CPU_SAMPLE_MS;
+	const struct cpu_total *used = live_cpu(l);
+	if (used->ms >= l->cpu_limit_ms) {
+		char why[200];
+		(void)snprintf(why, sizeof why,
+			       "its processes used %lld.%lld s of processor time (%s), the limit "
+			       "is %lld s (--cpu-total)",
+			       (long long)used->ms / 1000, (long long)used->ms % 1000 / 100,
+			       used->by_cgroup ? "by cgroup" : "sampled",
+			       (long long)l->cpu_limit_ms / 1000);
+		live_stop(l, why);
+	}
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions: a list of them, and one with its commands and activity.
+ *
+ * Should:   let a person see which sandbox is alive, whose, and since when.
+ * Must not: show a token or a socket.
+ * Fails:    with empty lists. */
+#include "ui/page.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+static bool is_over(const char *state) {
+	return streq(state, "STOPPED") || streq(state, "FAILED");
+}
+
+static void state_word(struct ui_page *p, const char *state) {
+	html_put(p->out, "<span class=\"state %s\">%s</span>",
+		 streq(state, "FAILED") ? "bad"
+		 : is_over(state)       ? "dim"
+					: "run",
+		 state);
+}
+
+static void list_row(struct ui_page *p, const json_t *s) {
+	const char *id = html_json_text(s, "id"), *name = html_json_text(s, "name");
+
+	buf_puts(p->out, "<tr data-href=\"/sessions/");
+	html_url(p->out, id);
+	buf_puts(p->out, "\"><td><a href=\"/sessions/");
+	html_url(p->out, id);
+	html_put(p->out, "\"><code class=cmd>%s</code></a><td class=line>",
+		 name[0] == '\0' ? id : name);
+	page_lock(p, html_json_text(s, "level"), html_json_text(s, "net"));
+	buf_puts(p->out, "<td>");
+	state_word(p, html_json_text(s, "state"));
+	html_put(p->out, "<td>%s<td class=\"dim path\">%s<td class=when>",
+		 html_json_text(s, "agent"), html_json_text(s, "workspace"));
+	html_time(p->out, html_json_time(s, "created"), p->now);
+}
+
+static void filter(struct ui_page *p) {
+	static const struct {
+		const char *state, *label;
+	} choices[] = {
+		{"", "All"}, {"alive", "Alive"}, {"STOPPED", "Stopped"}, {"FAILED", "Failed"}};
+
+	buf_puts(p->out, "<p class=filter>");
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
+		html_put(p->out, "<a href=\"/sessions%s%s\"", choices[i].state[0] ? "?state=" : "",
+			 choices[i].state);
+		buf_puts(p->out,
+			 streq(p->query->state, choices[i].state) ? " aria-current=true" : "");
+		html_put(p->out, ">%s</a>", choices[i].label);
+	}
+	buf_puts(p->out, "</p>");
+}
+
+void show_sessions(struct ui_page *p, const json_t *data) {
+	const json_t *list = json_object_get(data, "sessions"), *one;
+	size_t i;
+
+	buf_puts(p->out, "<h1>Sessions</h1>");
+	filter(p);
+	if (json_array_size(list) == 0) {
+		page_empty(p,
+			   "There is no such session. A session is one sandbox for many commands.",
+			   "corral session create --name work");
+		return;
+	}
+	buf_puts(p->out,
+		 "<table class=list><thead><tr><th scope=col>Session<th scope=col>Sandbox<th "
+		 "scope=col>State<th scope=col>Agent<th scope=col>Workspace<th "
+		 "scope=col>Created<tbody>");
+	json_array_foreach(list, i, one) {
+		list_row(p, one);
+	}
+	buf_puts(p->out, "</table>");
+	page_more(p, data);
+}
+
+/* ---- one session ---- */
+
+static void term(struct ui_page *p, const char *name, const char *value) {
+	if (value[0] != '\0') {
+		html_put(p->out, "<dt>%s<dd>%s", name, value);
+	}
+}
+
+static void time_term(struct ui_page *p, const char *name, int64_t ms) {
+	if (ms != 0) {
+		html_put(p->out, "<dt>%s<dd>", name);
+		html_time(p->out, ms, p->now);
+	}
+}
+
+static void facts(struct ui_page *p, const json_t *s) {
+	buf_puts(p->out, "<dl class=facts>");
+	term(p, "Workspace", html_json_text(s, "workspace"));
+	term(p, "Profile", html_json_text(s, "profile"));
+	term(p, "Agent", html_json_text(s, "agent"));
+	term(p, "Ended because", html_json_text(s, "reason"));
+	time_term(p, "Created", html_json_time(s, "created"));
+	time_term(p, "Ended", html_json_time(s, "ended"));
+	term(p, "Id", html_json_text(s, "id"));
+	buf_puts(p->out, "</dl>");
+}
+
+static void commands(struct ui_page *p, const json_t *session) {
+	const json_t *list = json_object_get(session, "commands"),
+		     *level = json_object_get(session, "level");
+	json_t *run;
+	size_t i;
+
+	buf_puts(p->out, "<h2>Commands</h2>");
+	if (json_array_size(list) == 0) {
+		page_empty(p, "No command has run in this session.",
+			   "corral session exec SESSION -- ls");
+		return;
+	}
+	buf_puts(p->out, "<ul class=rows>");
+	json_array_foreach(list, i, run) {
+		const char *id = html_json_text(run, "id");
+		if (json_is_null(json_object_get(run, "result"))) { /* it has none yet */
+			(void)json_object_set_new(run, "level", json_deep_copy(level));
+		}
+		buf_puts(p->out, "<li class=row data-href=\"/runs/");
+		html_url(p->out, id);
+		buf_puts(p->out, "\"><a href=\"/runs/");
+		html_url(p->out, id);
+		buf_puts(p->out, "\">");
+		page_command(p, run);
+		buf_puts(p->out, "</a><p class=line>");
+		page_run_line(p, run);
+		buf_puts(p->out, "</p></li>");
+	}
+	buf_puts(p->out, "</ul>");
+}
+
+static void activity(struct ui_page *p, const json_t *list) {
+	const json_t *one;
+	size_t i;
+
+	if (json_array_size(list) == 0) {
+		return;
+	}
+	buf_puts(p->out, "<h2>Activity</h2><table class=list><thead><tr><th scope=col>When<th "
+			 "scope=col>Kind<th scope=col>Text<tbody>");
+	json_array_foreach(list, i, one) {
+		buf_puts(p->out, "<tr><td class=when>");
+		html_time(p->out, html_json_time(one, "time"), p->now);
+		html_put(p->out, "<td>%s<td><code class=cmd>%s</code>", html_json_text(one, "kind"),
+			 html_json_text(one, "text"));
+	}
+	buf_puts(p->out, "</table>");
+}
+
+void show_session(struct ui_page *p, const json_t *data) {
+	const char *name = html_json_text(data, "name");
+
+	html_put(p->out, "<h1>Session %s</h1><p class=\"line big\">",
+		 name[0] == '\0' ? html_json_text(data, "id") : name);
+	page_lock(p, html_json_text(data, "level"), html_json_text(data, "net"));
+	buf_puts(p->out, " ");
+	state_word(p, html_json_text(data, "state"));
+	buf_puts(p->out, "</p>");
+	facts(p, data);
+	commands(p, data);
+	activity(p, json_object_get(data, "activity"));
+}

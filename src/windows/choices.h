@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line and the policy file of corral.exe.
+ *
+ * Options and keys are the rows of data/options.c and data/keys.c.  Those that this system cannot
+ * do, or not yet, are refused by name: none is accepted and ignored. */
+#ifndef CORRAL_WINDOWS_CHOICES_H
+#define CORRAL_WINDOWS_CHOICES_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "policy/policy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct run_choices {
+	struct value values[KEY_COUNT];
+	bool help, json, verbose, pass_stdin;
+	const char *policy_file; /* --policy; NULL: none */
+	const char *const *argv; /* the command */
+	size_t argc;
+};
+
+/* The values that no option has set. */
+int choices_default(struct arena *a, struct run_choices *c, struct err *e);
+
+/* The arguments after the verb.  A list takes one element an option; later values replace earlier
+ * ones of other keys. */
+int choices_read(struct arena *a, const char *const *words, size_t n, struct run_choices *c,
+		 struct err *e);
+
+/* The text of --policy, in TOML.  Its values are replaced by those of options, so it is read
+ * first. */
+int choices_read_policy(struct arena *a, const char *name, const char *text, size_t len,
+			struct run_choices *c, struct err *e);
+
+/* The path that --policy names, without a check of anything else; NULL: there is none. */
+const char *choices_policy_file(const char *const *words, size_t n);
+
+/* The options that work here, as --help prints them. */
+void choices_help(struct buf *out);
+
+/* NULL: the key works here; else why not. */
+const char *choices_why_not(enum key_id key);
+
+#endif

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real container engines: what a run is in their containers, and `corral oci` as their runtime.
+
+podman and dockerd of this machine, with storage of the test's own.  A container has this host's /usr and a root of its
+own.  Rows of the escape suite run in a podman container with its default settings, at the level that a run reports
+there.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import PATH, PATIENCE, Skip, check, contains, equal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(HERE)
+
+# Rows of the escape suite about other processes and /proc, which a run shares there; the whole suite takes long.
+ROWS = "PR01,PR05,PR05a,PR05b,PR07,PR21,PF14,PF18,NS01,NS02,FS01,DN01"
+
+# Calls that the profile of `corral oci` adds, tried by the command; each must be refused.
+ADDED = """
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+NR = {"unshare": (272, 0x10000000), "mount": (165, b"t", b"/tmp", b"tmpfs", 0, 0), "umount2": (166, b"/tmp", 0),
+      "pivot_root": (155, b"/tmp", b"/tmp"), "fsopen": (430, b"tmpfs", 0), "open_tree": (428, -100, b"/", 1),
+      "mount_setattr": (442, -100, b"/", 0, 0, 0), "move_mount": (429, -100, b"/", -100, b"/", 0),
+      "sethostname": (170, b"x", 1), "pidfd_getfd": (438, 0, 0, 0), "clone": (56, 0x10000000 | 17, 0, 0, 0, 0)}
+for name, (number, *args) in NR.items():
+    got = libc.syscall(number, *args)
+    print(name, got, errno.errorcode.get(ctypes.get_errno(), "-"))
+    if got == 0 and name == "clone":
+        import os; os._exit(0)
+    sys.stdout.flush()
+"""
+
+
+def needs(*programs):
+    for program in programs:
+        if shutil.which(program, path=PATH) is None:
+            raise Skip(f"{program} is not installed")
+    if os.getuid() != 0:
+        raise Skip("only root starts this engine")
+
+
+def make_root(top):
+    """A root file system that has nothing but mount points and two files."""
+    for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root", "srv", "work", "corral", "tests", "var/tmp"):
+        os.makedirs(f"{top}/{name}", exist_ok=True)
+    for name in ("tmp", "work", "srv"):
+        os.chmod(f"{top}/{name}", 0o1777)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        os.symlink(f"usr/{name}", f"{top}/{name}")
+    with open(f"{top}/etc/passwd", "w", encoding="utf-8") as out:
+        out.write("root:x:0:0:root:/root:/bin/sh\ngames:x:5:60:games:/usr/games:/bin/false\n")
+    with open(f"{top}/etc/group", "w", encoding="utf-8") as out:
+        out.write("root:x:0:\ngames:x:60:\n")
+
+
+def runtime_script(box, runtime):
+    """As packaging/oci/corral-oci, with the paths of this test."""
+    box.write("corral-oci", f"#!/bin/sh\nexec {box.corral} oci --runtime {runtime} -- \"$@\"\n")
+    os.chmod(f"{box.dir}/corral-oci", 0o755)
+    return f"{box.dir}/corral-oci"
+
+
+# Engines raise them by default, for which this machine may lack the right.
+LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096")
+
+
+def remove(*directories):
+    """The engine's own processes may still write there for a moment."""
+    end = time.monotonic() + PATIENCE
+    while any(os.path.exists(d) for d in directories):
+        subprocess.run(["rm", "-rf", *directories], stderr=subprocess.DEVNULL, check=False)
+        check(time.monotonic() < end, f"{directories} cannot be removed")
+
+
+class Podman:
+    """podman as root."""
+
+    HYBRID = "umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\""
+
+    def __init__(self, box, runtime=None):
+        needs("podman", "crun")
+        self.box = box
+        os.chmod(box.ws, 0o777)  # for a container's ordinary user
+        make_root(f"{box.dir}/root")
+        box.write("containers.conf", '[engine]\nruntime_supports_nocgroups = ["crun", "corral-oci"]\n'
+                                     'runtime_supports_nocgroup = ["crun", "corral-oci"]\n[engine.runtimes]\n'
+                                     f'corral-oci = ["{box.dir}/corral-oci"]\n')
+        self.words = []
+        if os.path.isdir("/sys/fs/cgroup/unified"):  # crun refuses both versions of control groups
+            self.words = ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.HYBRID, "sh"]
+        self.words += ["env", f"CONTAINERS_CONF={box.dir}/containers.conf", "podman",
+                       *([f"--runtime={runtime}"] if runtime else []), "--log-level=error", f"--root={box.dir}/store",
+                       f"--runroot={box.dir}/runroot", "--cgroup-manager=cgroupfs", "--events-backend=none"]
+
+    def run(self, *words, flags=(), timeout=4 * PATIENCE):
+        bin_dir = os.path.dirname(self.box.corral)
+        return self.box.execute([*self.words, "run", "--rm", "--cgroups=disabled", "--network=host", "--log-driver=none",
+                                 *LIMITS, "--volume=/usr:/usr:ro", f"--volume={bin_dir}:{bin_dir}:ro",
+                                 f"--volume={self.box.ws}:/work", "--workdir=/work", *flags, "--rootfs",
+                                 f"{self.box.dir}/root", *words], timeout=timeout)
+
+    def close(self):
+        remove(f"{self.box.dir}/store", f"{self.box.dir}/runroot")
+
+
+class Docker:
+    """A dockerd of the test's own, with one image."""
+
+    def __init__(self, box, runtime=None):
+        needs("dockerd", "docker", "runc")
+        self.box = box
+        make_root(f"{box.dir}/root")
+        self.socket = f"unix://{box.dir}/d.sock"
+        self.log = open(f"{box.dir}/log", "wb")  # closed with the daemon
+        self.daemon = subprocess.Popen(
+            ["dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs",
+             f"--data-root={box.dir}/data", f"--exec-root={box.dir}/exec", f"--pidfile={box.dir}/pid", "-H", self.socket,
+             *([f"--add-runtime=corral={runtime}"] if runtime else [])],
+            stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True)
+        self.flags = ["--runtime=corral"] if runtime else []
+        try:
+            self.wait()
+            tar = subprocess.run(["tar", "-C", f"{box.dir}/root", "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+            subprocess.run(["docker", "-H", self.socket, "import", "-", "base"], input=tar, check=True,
+                           stdout=subprocess.DEVNULL)
+        except BaseException:
+            self.close()
+            raise
+
+    def wait(self):
+        end = time.monotonic() + PATIENCE * 6
+        while subprocess.run(["docker", "-H", self.socket, "version"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            if self.daemon.poll() is not None or time.monotonic() > end:
+                raise Skip("dockerd does not start here")
+            time.sleep(0.2)
+
+    def docker(self, *words):
+        return self.box.execute(["docker", "-H", self.socket, *words], timeout=4 * PATIENCE)
+
+    def start(self, *words, flags=()):
+        bin_dir = os.path.dirname(self.box.corral)
+        return self.docker("run", "--network=none", *self.flags, *LIMITS, "--volume=/usr:/usr:ro",
+                           f"--volume={bin_dir}:{bin_dir}:ro", f"--volume={self.box.ws}:/work", "--workdir=/work", *flags,
+                           "base", *words)
+
+    def run(self, *words, flags=()):
+        return self.start(*words, flags=("--rm", *flags))
+
+    def close(self):
+        if self.daemon.poll() is None:
+            self.daemon.send_signal(signal.SIGTERM)
+            try:
+                self.daemon.wait(PATIENCE * 6)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
+                self.daemon.wait()
+        self.log.close()
+        remove(f"{self.box.dir}/data", f"{self.box.dir}/exec")
+
+
+# (engine, name, flags, level, guarantees that are not enforced there, a flag that status names)
+SETTINGS = (
+    (Podman, "podman, default", (), "full", {"pid"}, "unmask=ALL"),
+    (Podman, "podman, an ordinary user", ("--user=5:60", "--env=HOME=/tmp"), "full", {"pid"}, "unmask=ALL"),
+    (Podman, "podman, unmasked", ("--security-opt=unmask=ALL",), "full", set(), None),
+    (Docker, "docker, default", (), "standard", {"pid"}, "seccomp=unconfined"),
+    (Docker, "docker, hardened", ("--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--tmpfs=/tmp"),
+     "standard", {"pid"}, "seccomp=unconfined"),
+    (Docker, "docker, no profile", ("--security-opt=seccomp=unconfined",), "full", {"pid"}, "systempaths=unconfined"),
+    (Docker, "docker, no profile, no masks",
+     ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined"), "full", set(), None),
+)
+BOUNDARY = ("fs.write", "fs.read", "fs.deny", "net", "ipc", "pid", "env", "lifetime")
+
+
+def ask_level(engine, flags, row):
+    """status and a run agree with the row, and the checks of `corral test` do, too."""
+    level, weaker, flag = row
+    status = engine.run(engine.box.corral, "status", "--json", flags=flags).exited(0).json
+    equal(status["level"], level, "the level")
+    kind = type(engine).__name__.lower()
+    equal(status["mechanisms"]["container"], kind, "the runtime that status names")
+    if flag is not None:
+        contains(json.dumps(status["remedies"]), flag, "the flag that raises it")
+    report = engine.run(engine.box.corral, "run", "--json", "--", "sh", "-c", "echo x >made; mkdir -p a/b; mv made a/b/c",
+                        flags=flags).exited(0).json
+    equal(report["level"], level, "the level of a run")
+    found = {g["name"] for g in report["guarantees"] if g["name"] in BOUNDARY and g["state"] != "enforced"}
+    equal(found, weaker, "guarantees of the boundary that are not enforced")
+    done = engine.run(engine.box.corral, "test", "--json", flags=flags)
+    failed = {c["name"] for c in done.json["checks"] if c["state"] not in ("pass", "limit", "skip")}
+    equal(failed, set(), "checks of corral test")
+
+
+def with_engine(box, engine, ask, runtime=None):
+    made = engine(box, runtime)
+    try:
+        ask(made)
+    finally:
+        made.close()
+
+
+def register_levels(suite):
+    for engine, name, flags, *row in SETTINGS:
+        @suite.test(f"{name}: the level, its guarantees, and the flag that raises it", user=False, root=True)
+        def one(box, engine=engine, flags=flags, row=row):
+            with_engine(box, engine, lambda made: ask_level(made, flags, row))
+
+
+def register_rows(suite):
+    @suite.test("podman, default: rows of the escape suite at the level that it reports", user=False, root=True)
+    def rows(box):
+        probe = f"{suite.build}/tests/escape/probe"
+        if not os.path.exists(probe):
+            raise Skip("the probe of the escape suite is not built")
+        probes = shutil.copy(probe, f"{box.dir}/probe")
+
+        def ask(podman):
+            done = podman.run("python3", f"{TESTS}/escape/run.py", "--corral", box.corral, "--probe", "/probe", "--only", ROWS,
+                              "--quick", "--as", "user", "--shared-proc", timeout=20 * PATIENCE,
+                              flags=(f"--volume={TESTS}:{TESTS}:ro", f"--volume={probes}:/probe:ro"))
+            bad = [line for line in done.out.splitlines() if line.startswith("not ok")]
+            check(not bad and "CONTAINED" in done.out, "\n".join(bad) or done.out[-2000:] + done.err[-2000:])
+        with_engine(box, Podman, ask)
+
+
+def ask_wrapped(engine):
+    """The command is in a sandbox, with its workspace and its volumes; nothing else can be written."""
+    box = engine.box
+    box.mkdir("ref")
+    box.write("ref/f", "read\n")
+    done = engine.run("sh", "-c", "echo $CORRAL_LEVEL $VALUE; pwd; cat /ref/f; echo x >made; echo x >/etc/made; "
+                      "echo x >/ref/made; exit 3", flags=(f"--volume={box.dir}/ref:/ref:ro", "--env=VALUE=v"))
+    equal(done.status, 3, "the exit status")
+    equal(done.out.splitlines(), ["full v", "/work", "read"], "the output")
+    check(box.exists("ws/made") and not box.exists("ref/made"), "the workspace, and a read-only volume")
+    check(not box.exists("root/etc/made"), "a file of the image was written")
+
+
+def ask_profile(engine):
+    """O2: the calls that are added to the profile are refused to the command."""
+    box = engine.box
+    box.write("ws/added.py", ADDED)
+    done = engine.run("python3", "added.py").exited(0)
+    lines = dict(line.split(" ", 1) for line in done.out.splitlines())
+    equal(len(lines), 11, "calls that were tried")
+    open_ = {name: got for name, got in lines.items() if not got.startswith("-1 ") or "EFAULT" in got or "EBADF" in got}
+    equal(open_, {}, "added calls that reach the command")
+    filters = engine.run("grep", "Seccomp", "/proc/self/status").exited(0).out
+    contains(filters, "Seccomp_filters:\t2", "the engine's filter and the sandbox's")
+
+
+def ask_refused(engine):
+    """An image cannot bring a policy, and a mount cannot cover Corral's own."""
+    done = engine.run("true", flags=("--volume=/tmp:/run/corral/corral",))
+    check(done.status != 0, "a mount over the sandbox's program was accepted")
+    contains(done.err, "would cover Corral's own", "the refusal")
+    hostile = engine.run("--level", "none")
+    check(hostile.status != 0, "an argument of the image became an option")
+
+
+def register_oci(suite):
+    for engine, runtime in ((Podman, "/usr/bin/crun"), (Docker, shutil.which("runc", path=PATH))):
+        name = engine.__name__.lower()
+        for title, ask in ((f"{name} with corral oci: the command is in a sandbox", ask_wrapped),
+                           (f"{name} with corral oci: the command is under the engine's profile", ask_profile),
+                           (f"{name} with corral oci: images and mounts cannot change the sandbox", ask_refused)):
+            @suite.test(title, user=False, root=True)
+            def one(box, engine=engine, runtime=runtime, ask=ask):
+                script = runtime_script(box, runtime)
+                with_engine(box, engine, ask, "corral-oci" if engine is Podman else script)
+
+    @suite.test("docker with corral oci: exec does not go past the sandbox", user=False, root=True)
+    def execs(box):
+        def ask(docker):
+            docker.start("sleep", "600", flags=("--detach", "--name=c1")).exited(0)
+            done = docker.docker("exec", "--env", "X=1", "c1", "sh", "-c", "echo $CORRAL_LEVEL $X; echo x >/etc/made; "
+                                 "grep Seccomp_filters /proc/self/status")
+            equal(done.out.splitlines()[0], "full 1", "the level of an exec")
+            contains(done.out, "Seccomp_filters:\t2", "the filters of an exec")
+            contains(done.err, "Read-only file system", "a file of the image")
+            docker.docker("kill", "c1").exited(0)
+        with_engine(box, Docker, ask, runtime_script(box, shutil.which("runc", path=PATH)))
+
+
+def register(suite):
+    register_levels(suite)
+    register_rows(suite)
+    register_oci(suite)

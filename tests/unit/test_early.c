@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The early process: the first process that it clones, and that it leaves no trace (E8). */
+#include "linux/early.h"
+
+#include "base/auto.h"
+#include "linux/kernel_api.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 60000
+#define UNTOUCHED 77 /* errno, which supervisor and early process share */
+
+struct seen {
+	pid_t pid;
+	int value;
+	bool ignored, own_net, own_mounts;
+};
+
+static struct seen *seen;
+static struct stat net, mounts;
+static int value;
+
+static bool is_other(const char *path, const struct stat *ours) {
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_ino != ours->st_ino;
+}
+
+static void first_process(void *arg) {
+	struct sigaction now;
+
+	seen->pid = getpid();
+	seen->value = *(int *)arg;
+	seen->ignored = sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
+	seen->own_net = is_other("/proc/self/ns/net", &net);
+	seen->own_mounts = is_other("/proc/self/ns/mnt", &mounts);
+	_exit(5);
+}
+
+#define NOT_HERE "no early process here: one processor, no user namespaces, or a sanitizer"
+
+/* The pid of the one child of a process; 0: none. */
+static pid_t child_of(pid_t pid) {
+	char path[64], text[64] = "";
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || read(fd, text, sizeof text - 1) <= 0 ? 0 : (pid_t)strtol(text, NULL, 10);
+}
+
+static long clone_first(struct early *e, int *ret_pidfd) {
+	const struct clone_args args = {.flags = CLONE_NEWPID | CLONE_PIDFD};
+
+	return early_clone(e, &args, first_process, &value, ret_pidfd);
+}
+
+TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
+	siginfo_t info = {.si_status = 0};
+	int pidfd = -1;
+
+	seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(seen != MAP_FAILED);
+	REQUIRE(stat("/proc/self/ns/net", &net) == 0 && stat("/proc/self/ns/mnt", &mounts) == 0);
+	(void)signal(SIGUSR1, SIG_IGN);
+	value = 1;
+	struct early *e = early_start();
+	if (e == NULL) {
+		SKIP(NOT_HERE);
+	}
+	value = 2;
+	REQUIRE(clone_first(e, &pidfd) > 0);
+	CHECK(syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0);
+	CHECK_INT(info.si_status, 5);
+	CHECK_INT(seen->pid, 1);
+	CHECK_INT(seen->value, 2);
+	CHECK(!seen->ignored);
+	CHECK(seen->own_net);
+	CHECK(seen->own_mounts);
+	drop_fd(&pidfd);
+	CHECK_INT(clone_first(e, &pidfd), 0); /* it has ended */
+	CHECK_INT(pidfd, -1);
+	early_free(e);
+	(void)signal(SIGUSR1, SIG_DFL);
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+}
+
+TEST(it_changes_neither_errno_nor_dumpable_nor_the_signal_mask) {
+	sigset_t mask;
+
+	errno = UNTOUCHED;
+	struct early *e = early_start();
+	if (e == NULL) {
+		SKIP(NOT_HERE);
+	}
+	pid_t pid = child_of(getpid());
+	CHECK(pid > 0);
+	errno = UNTOUCHED;
+	for (int i = 0; i < 1000; i++) {
+		CHECK_INT(errno, UNTOUCHED);
+		(void)poll(NULL, 0, 0);
+	}
+	CHECK_INT(prctl(PR_GET_DUMPABLE), 1);
+	CHECK(pthread_sigmask(SIG_SETMASK, NULL, &mask) == 0 && sigismember(&mask, SIGTERM) == 0);
+	early_free(e);
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+}
+
+TEST(one_that_was_killed_leaves_no_first_process) {
+	int pidfd = -1;
+	struct early *e = early_start();
+	if (e == NULL) {
+		SKIP(NOT_HERE);
+	}
+	REQUIRE(kill(child_of(getpid()), SIGKILL) == 0);
+	CHECK_INT(clone_first(e, &pidfd), -1);
+	CHECK_INT(errno, EOWNERDEAD);
+	CHECK_INT(pidfd, -1);
+	early_free(e);
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+}
+
+TEST(it_dies_with_its_supervisor) {
+	int up[2];
+	pid_t early = 0;
+
+	REQUIRE(pipe2(up, O_CLOEXEC) == 0);
+	pid_t supervisor = fork();
+	if (supervisor == 0) {
+		pid_t pid = early_start() == NULL ? 0 : child_of(getpid());
+		(void)!write(up[1], &pid, sizeof pid);
+		(void)pause();
+		_exit(0);
+	}
+	REQUIRE(read(up[0], &early, sizeof early) == sizeof early);
+	auto_fd pidfd = early == 0 ? -1 : (int)syscall(SYS_pidfd_open, early, 0U);
+	(void)kill(supervisor, SIGKILL);
+	(void)waitpid(supervisor, NULL, 0);
+	(void)close(up[0]);
+	(void)close(up[1]);
+	if (early == 0) {
+		SKIP(NOT_HERE);
+	}
+	REQUIRE(pidfd >= 0);
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+	CHECK(poll(&end, 1, PATIENCE_MS) == 1);
+}
+
+TESTS_MAIN
