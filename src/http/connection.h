@@ -11,6 +11,8 @@
 /* The same for a connection that has sent no admitted request, while more than half of all places
  * are taken: clients without a token cannot keep the others out. */
 #define FIRST_MS 1000
+/* A new connection keeps its place this long, also while others wait for one. */
+#define GRACE_MS 100
 #define BODY_MS 60000
 #define IDLE_MS 120000
 #define WRITE_MS 20000
@@ -58,7 +60,8 @@ struct http_server {
 	uint16_t port;
 	struct http_exchange *all;
 	size_t count;
-	bool dirty; /* a response has bytes that no one has tried to write */
+	int64_t accept_at; /* new clients wait until then; 0: they are accepted */
+	bool dirty;        /* a response has bytes that no one has tried to write */
 };
 
 #endif

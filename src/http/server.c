@@ -20,7 +20,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define SOCKET_QUEUE 64
+/* Clients that wait to be accepted.  The kernel drops the SYN of one more, and its client repeats
+ * it after a second. */
+#define SOCKET_QUEUE 4096
 #define READ_SIZE ((size_t)64 * 1024)
 #define EVENTS_AT_ONCE 32
 
@@ -455,22 +457,42 @@ static struct http_exchange *longest_silent(const struct http_server *s) {
 	return found;
 }
 
-static void make_room(struct http_server *s) {
+/* Watches the listener, or lets new clients wait in its queue. */
+static void watch_listener(struct http_server *s, bool on) {
+	struct epoll_event event = {.events = on ? EPOLLIN : 0U, .data.ptr = NULL};
+
+	/* It fails only for a listener that is closed. */
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener, &event);
+}
+
+/* Closes a connection for a new client, if there is no place.  False: not yet, the one that would
+ * have to go was accepted a moment ago, and its request may be on the way. */
+static bool make_room(struct http_server *s) {
 	struct http_exchange *silent = s->options->makes_room && s->count >= HTTP_CONNECTIONS_MAX
 					       ? longest_silent(s)
 					       : NULL;
 
-	if (silent != NULL) {
-		close_now(silent);
-		remove_closed(s);
+	if (silent == NULL) {
+		return true;
 	}
+	if (silent->phase != PHASE_LINGER && !silent->admitted &&
+	    clock_ms() < silent->since + GRACE_MS) {
+		s->accept_at = silent->since + GRACE_MS;
+		watch_listener(s, false);
+		return false;
+	}
+	close_now(silent);
+	remove_closed(s);
+	return true;
 }
 
 static void accept_one(struct http_server *s) {
+	if (!make_room(s)) {
+		return;
+	}
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	bool exhausted = fd < 0 && (errno == EMFILE || errno == ENFILE);
 
-	make_room(s);
 	if (exhausted) { /* else the listener stays readable */
 		drop_fd(&s->spare);
 		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -538,8 +560,13 @@ static void time_out(struct http_exchange *x) {
 }
 
 static int check_deadlines(struct http_server *s) {
-	int64_t now = clock_ms(), next = 0;
+	int64_t now = clock_ms();
 
+	if (s->accept_at != 0 && now >= s->accept_at) {
+		s->accept_at = 0;
+		watch_listener(s, true);
+	}
+	int64_t next = s->accept_at;
 	for (struct http_exchange *x = s->all; x != NULL; x = x->next) {
 		int64_t at = deadline_of(x);
 		if (at != 0 && now >= at) {
