@@ -90,11 +90,12 @@ attribution mutation: packages-check build
 
 # Debian's kernels in emulated machines: an hour each, one after the other.
 # KERNEL='6.1 7' chooses, SAMPLE=10 takes every tenth row, ROWS=quick all quick ones;
-# docs/kernels.md has the result.
+# SLICES=20 MINUTES=60 continues later.  docs/kernels.md has the result.
 kernels: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
 	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
-		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) $(KERNEL)
+		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(SLICES),--slices $(SLICES)) $(if $(MINUTES),--minutes $(MINUTES)) $(KERNEL)
 
 # `make check` as a newcomer may meet it: busy, on one processor, as an ordinary user, with other
 # Nodes, in new roots of Debian; hours.  CIRCUMSTANCE='busy user' chooses; docs/matrix.md.

@@ -153,7 +153,7 @@ def chosen(options):
         work = first_of_each(work, lambda row: row.ident.split(".")[0])
     if options.categories:
         work = first_of_each(work, category)
-    return work[::options.sample]
+    return work[options.begin::options.sample]
 
 
 def groups_left(suite, before):
@@ -254,6 +254,7 @@ def main():
     parser.add_argument("--families", action="store_true", help="the first row of every section that makes several")
     parser.add_argument("--categories", action="store_true", help="the first row of every category")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
+    parser.add_argument("--begin", type=int, default=0, metavar="N", help="the first of these is row N, counted from 0")
     parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     ladder.add_option(parser)

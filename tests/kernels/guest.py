@@ -120,7 +120,7 @@ def escape(options, caller, wanted):
     argv = ["/usr/bin/python3", ESCAPE, "--corral", quotas.CORRAL, "--probe", quotas.PROBE, "--quick", "--user", USER,
             "--as", caller, "--report", path, "--jobs", str(os.cpu_count()), "--patience", PATIENCE, *options]
     argv += ["--families"] if wanted.get("rows") != "quick" else []
-    argv += [word for name in ("only", "sample") if name in wanted for word in (f"--{name}", wanted[name])]
+    argv += [word for name in ("only", "sample", "begin") if name in wanted for word in (f"--{name}", wanted[name])]
     start = time.monotonic()
     status = subprocess.run(argv, stdin=subprocess.DEVNULL, check=False).returncode
     if not os.path.exists(path):
@@ -157,9 +157,10 @@ def judge_mode(mode, user, before, arguments):
         answer["same"] = same(plan, caller, before) if ceiling is None else None
         if answer["same"] or "error" in plan:
             continue
-        answer["test"] = self_test(options, callers[caller])
-        answer["status"] = None if options else said_level(callers[caller])
-        answer["quotas"] = quotas.Quotas(callers[caller], options, PLACE).judge()
+        if int(arguments.get("begin", 0)) == 0:  # once, however many machines share the rows
+            answer["test"] = self_test(options, callers[caller])
+            answer["status"] = None if options else said_level(callers[caller])
+            answer["quotas"] = quotas.Quotas(callers[caller], options, PLACE).judge()
         # The rows have to know which engine they judge, however it came to be chosen.
         asked = ("--level", "standard") if plan["engine"] == "landlock" else options
         answer["escape"] = escape(asked, caller, arguments)

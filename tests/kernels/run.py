@@ -26,6 +26,7 @@ import emulator  # noqa: E402
 import guest  # noqa: E402
 import image  # noqa: E402
 import programs  # noqa: E402
+import slices  # noqa: E402
 import table  # noqa: E402
 
 # name, architecture, the suites in which it may be, and how its version begins.
@@ -130,6 +131,19 @@ def last_words(log):
     return f"the console ends with: {said[-1][:200]}" if said else "the console is empty"
 
 
+def one_slice(argv, words, log, options, number):
+    """The report of the machine that judges one slice of the rows; {"failed"} without one."""
+    start = time.monotonic()
+    step = options.sample * options.slices
+    words = words + [f"corral.sample={step}", f"corral.begin={number * options.sample}"]
+    print(f"booting; slice {number + 1} of {options.slices}, console in {log}", flush=True)
+    found = boot(argv + ["-append", " ".join(words)], log, options.time)
+    if found is None or "broken" in found:
+        took = f"after {round(time.monotonic() - start)} s; {last_words(log)}"
+        return {"failed": found["broken"] if found else took}
+    return found
+
+
 def judge(kernel, workshop, options):
     """One kernel's line of the table."""
     name, architecture, suites, version = kernel
@@ -140,17 +154,25 @@ def judge(kernel, workshop, options):
     except debian.Missing as problem:
         return answer | {"not run": " ".join(str(problem).split())}
     words = [COMMAND_LINE, f"console={console}"]
-    words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "sample", "only", "modes") if getattr(options, key)]
+    words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "only", "modes") if getattr(options, key)]
     known = calls.known(CALLS)
     words.append(f"corral.holes={calls.holes(known, architecture)}")
     log = f"{options.place}/{name}.log"
-    print(f"{name}: booting; console in {log}", flush=True)
-    found = boot(argv + ["-append", " ".join(words)], log, options.time)
+    store = slices.Store(options.place, name, workshop.base(architecture)[1:3], words + [str(options.sample), str(options.slices)])
+    for number in range(options.slices):
+        if options.minutes and time.monotonic() - options.begun > options.minutes * 60 and store.reports():
+            break
+        if not store.has(number):
+            print(f"{name}: ", end="")
+            found = one_slice(argv, words, log, options, number)
+            if "failed" in found:
+                return answer | found
+            store.keep(number, found)
+    found = slices.joined(store.reports())
     answer["seconds"] = round(time.monotonic() - start)
-    if found is None or "broken" in found:
-        return answer | {"failed": found["broken"] if found else f"after {answer['seconds']} s; {last_words(log)}"}
     found["calls"] = dict(zip(("numbers", "names"), calls.new(known, found["calls"])))
-    return answer | {"report": found, "rows": options.rows, "sample": options.sample}
+    return answer | {"report": found, "rows": options.rows, "sample": options.sample,
+                     "slices": [len(store.reports()), options.slices]}
 
 
 def main():
@@ -161,12 +183,15 @@ def main():
     parser.add_argument("--rows", choices=("families", "quick"), default="families",
                         help="the first quick row of every section, or all quick rows")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of them")
+    parser.add_argument("--slices", type=int, default=1, metavar="N",
+                        help="N machines share the rows; a slice that was judged is not judged again")
+    parser.add_argument("--minutes", type=float, help="begin no other slice after this time; a later call continues")
     parser.add_argument("--only", help="rows, as tests/escape/run.py has it")
     parser.add_argument("--modes", help="numbers of the configurations of guest.py: 0,2")
     parser.add_argument("--document", help="a file for the table of all kernels, the last run of each")
     parser.add_argument("kernel", nargs="*", help="of: " + " ".join(kernel[0] for kernel in KERNELS))
     options = parser.parse_args()
-    options.place = os.path.abspath(options.place)
+    options.place, options.begun = os.path.abspath(options.place), time.monotonic()
     unknown = set(options.kernel) - {kernel[0] for kernel in KERNELS}
     if unknown:
         parser.error(f"no such kernel: {' '.join(sorted(unknown))}")

@@ -180,8 +180,10 @@ def said(answer):
     text = f"{answer['name']} on {answer['date']}"
     if answer.get("rows") == "quick":
         text += " with all quick rows"
-    if answer.get("sample", 1) > 1:
-        text += f" with one in {answer['sample']} of these rows"
+    done, slices = answer.get("slices", (1, 1))
+    if answer.get("sample", 1) > 1 or done < slices:
+        part = f"{done} in {slices * answer.get('sample', 1)}"
+        text += f" with {part} of these rows"
     return text
 
 
