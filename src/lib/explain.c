@@ -13,6 +13,7 @@
 #include "base/credentials.h"
 #include "base/emit.h"
 #include "base/fd.h"
+#include "data/other_builds.h"
 #include "linux/probe.h"
 #include "plan/seatbelt/seatbelt.h"
 
@@ -108,7 +109,7 @@ static int put_seatbelt(struct prepared *p, struct buf *out, struct err *e) {
 	    seatbelt_profile_make(&p->arena, &p->plan, ports, &profile, e) != 0) {
 		return -1;
 	}
-	buf_puts(out, "; macOS: enforcement has not been run\n");
+	buf_puts(out, "; " NOT_RUN_MACOS "\n");
 	seatbelt_profile_print(&profile, out);
 	return 0;
 }

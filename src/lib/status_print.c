@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
+#include "data/other_builds.h"
 #include "plan/limits.h"
 
 #define NAME_WIDTH 16
@@ -167,6 +168,10 @@ static void text_backends(const struct status *s, struct buf *out) {
 			   backends[i] == s->run.backend ? " (used)" : "");
 		backends[i]->describe(&s->run.policy, &s->run.host, out);
 		buf_puts(out, "\n");
+	}
+	for (size_t i = 0; i < other_builds_count; i++) {
+		row(out, "");
+		buf_printf(out, "%s: %s\n", other_builds[i].name, other_builds[i].note);
 	}
 }
 
@@ -334,6 +339,11 @@ static void json_backends(struct emit *j, const struct status *s) {
 		backends[i]->describe(&s->run.policy, &s->run.host, &line);
 		emit_string(j, backends[i]->name, buf_failed(&line) ? NULL : line.data);
 		buf_done(&line);
+	}
+	emit_end_object(j);
+	emit_object(j, "other_builds");
+	for (size_t i = 0; i < other_builds_count; i++) {
+		emit_string(j, other_builds[i].name, other_builds[i].note);
 	}
 	emit_end_object(j);
 }

@@ -11,6 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/run_id.h"
 #include "base/str.h"
+#include "data/other_builds.h"
 #include "macos/choices.h"
 #include "macos/probe.h"
 #include "macos/spawn.h"
@@ -27,7 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOT_RUN "macOS: enforcement has not been run"
 #define STATUS_USAGE 2
 #define STATUS_TIMED_OUT 124
 #define STATUS_SETUP 125
@@ -86,7 +86,7 @@ static void put_ending(struct emit *j, const struct result *r) {
 
 static void put_result(const struct result *r, struct buf *out) {
 	char started[RFC3339_LENGTH + 1], id[RUN_ID_LENGTH + 1];
-	const char *notes[] = {NOT_RUN, r->outcome->survivors
+	const char *notes[] = {NOT_RUN_MACOS, r->outcome->survivors
 						? "processes of the command could not be killed"
 						: NULL};
 	uint32_t chance;
@@ -189,7 +189,7 @@ static int run(struct arena *a, const struct plan *plan, const struct seatbelt_p
 static int print_profile(const struct seatbelt_profile *profile, struct err *e) {
 	struct buf out;
 	buf_init(&out);
-	buf_puts(&out, "; " NOT_RUN "\n");
+	buf_puts(&out, "; " NOT_RUN_MACOS "\n");
 	seatbelt_profile_print(profile, &out);
 	if (buf_failed(&out)) {
 		return err_memory(e, "profile");
@@ -220,7 +220,7 @@ static int work(struct arena *a, char **words, int *ret_status, struct err *e) {
 		return print_profile(&profile, e);
 	}
 	if (!c.json) {
-		fputs("corral: " NOT_RUN "; no guarantee is enforced\n", stderr);
+		fputs("corral: " NOT_RUN_MACOS "; no guarantee is enforced\n", stderr);
 	}
 	int rc = macos_prepare(&plan, e) != 0 ? -1 : run(a, &plan, &profile, &c, ret_status, e);
 	macos_clean(&plan);

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/other_builds.h"
 #include "windows/probe.h"
 #include "windows/run.h"
 #include "windows/undo.h"
@@ -86,7 +87,7 @@ static int help(void) {
 	buf_puts(&out, "usage: corral.exe run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 		       "       corral.exe status [--json]\n"
 		       "       corral.exe cleanup\n\n"
-		       "Experimental: the authors have not run this enforcement on Windows.\n\n");
+		       "Experimental.  " NOT_RUN_WINDOWS "\n\n");
 	choices_help(&out);
 	if (!buf_failed(&out)) {
 		put(STD_OUTPUT_HANDLE, out.data, out.len);
@@ -184,6 +185,7 @@ static void status_json(const struct facts *facts, const struct windows_enforcem
 	emit_init(&j, &out, true);
 	emit_object(&j, NULL);
 	emit_string(&j, "system", facts->version);
+	emit_string(&j, "note", NOT_RUN_WINDOWS);
 	emit_bool(&j, "wine", facts->wine);
 	emit_bool(&j, "appcontainer", facts->appcontainer);
 	emit_bool(&j, "restricted_token", facts->token);
@@ -224,7 +226,7 @@ static int verb_status(struct arena *a, const char *const *words, size_t n) {
 		return 0;
 	}
 	char line[200];
-	(void)snprintf(line, sizeof line, "%s\n", facts.version);
+	(void)snprintf(line, sizeof line, "%s\n" NOT_RUN_WINDOWS "\n", facts.version);
 	put(STD_OUTPUT_HANDLE, line, strlen(line));
 	print_guarantees(STD_OUTPUT_HANDLE, &g);
 	return 0;

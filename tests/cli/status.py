@@ -10,7 +10,9 @@ from results import GUARANTEES
 
 MECHANISMS = ["apparmor", "cgroups", "container", "core_dumps", "inside_corral", "landlock", "ptrace_scope", "seccomp",
               "user_namespaces"]
-STATUS = ["backend", "backends", "depth", "engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "remedies", "starts", "version"]
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STATUS = ["backend", "backends", "depth", "engine", "error", "guarantees", "here", "kernel", "level", "mechanisms", "other_builds",
+          "remedies", "starts", "version"]
 CHECK = ["allowed", "guarantee", "inside", "name", "outside", "reason", "reported", "required", "state",
          "succeeded_inside", "succeeded_outside", "tried"]
 
@@ -86,6 +88,18 @@ def register_status(test):
               "seccomp")
         equal(found["kernel"], os.uname().release, "kernel")
         equal(found["mechanisms"]["inside_corral"], False, "inside_corral")
+
+    @test("status, README and threat model say that enforcement on macOS and Windows has not been run", root=True)
+    def _(box):
+        text, found = box.corral_("status").exited(0).out, status(box)
+        for name, said in (("macos", "macOS"), ("windows", "Windows")):
+            contains(found["other_builds"][name], f"{said}: enforcement has not been run", name)
+            contains(text, f"{name}: {found['other_builds'][name]}", "text")
+            check(name not in found["backends"], f"{name} is a backend of this build")
+        for path in ("README.md", "docs/THREAT_MODEL.md", "docs/macos.md", "docs/windows.md"):
+            with open(os.path.join(TREE, path), encoding="utf-8") as source:
+                said = " ".join(source.read().split())
+            check(re.search("[Ee]nforcement has not been run", said), f"{path} does not say it")
 
     @test("status names no limit as one to be raised that it reports as enforced", root=True)
     def _(box):
