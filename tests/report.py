@@ -22,7 +22,7 @@ ESCAPE = {
     "IP": "sockets and shared memory", "LM": "known limits", "MT": "asked for by mutation",
     "NN": "network mode none", "NS": "namespaces and mounts", "OU": "output", "PF": "/proc, /sys, devices",
     "PR": "processes, signals, terminal", "PS": "what the host would run later", "PX": "network mode filtered",
-    "RS": "resources", "SC": "system calls", "SU": "attacks on the set-up",
+    "RS": "resources", "SC": "system calls", "SU": "attacks on the set-up", "UI": "the page of corral ui",
 }
 COMPAT = {
     "AR": "archives", "BD": "build systems", "BI": "binaries", "CC": "compilers", "CN": "cryptography and net tools",

@@ -97,6 +97,10 @@ def judge_listener(scene, _call, _word):
     return f"a listener heard {heard[0]!r}" if heard else ""
 
 
+def judge_page(scene, _call, _word):
+    return "somebody signed in to the page" if scene.page.used() else ""
+
+
 def judge_origin(scene, _call, word):
     """The marker tells this row's lines from those of its neighbours."""
     found = scene.suite.lab.heard(rf"^(?=.*{scene.marker}).*(?:{scene.substitute(word)})", seconds=moment(scene, 0.3))
@@ -160,6 +164,7 @@ JUDGES = {
     "token": judge_token,        # $T was printed
     "victim": judge_victim,      # the victim is dead
     "listener": judge_listener,  # a listener was told something
+    "page": judge_page,          # the invitation to the page of `corral ui` was used
     "origin": judge_origin,      # the lab's internet logged a line with $M and REGEX
     "gone": judge_gone,          # a process outlives the call
     "within": judge_within,      # the call did not return in time
@@ -343,6 +348,8 @@ def judge_once(suite, row, caller):
             raise Verdict(UNPROVEN, "the harness must run as root for this row")
         if "lab" in needs and suite.lab is None:
             raise Verdict(UNPROVEN, f"no lab: {suite.no_lab}")
+        if "page" in needs and suite.no_page:
+            raise Verdict(UNPROVEN, f"no daemon: {suite.no_page}")
         if "account" in needs and not caller.switch:
             raise Verdict(UNPROVEN, "needs an account that nobody uses")
         if "processors" in needs and len(os.sched_getaffinity(0)) < 2:

@@ -26,7 +26,7 @@ NOTHING = "at this level nothing is closed but the environment, limits and time"
 OPEN = {
     "minimal": {"DN": FILES, "FS": FILES, "LM": FILES, "MT": FILES, "PF": FILES, "PS": FILES, "SU": FILES,
                 "IP": PROCESSES, "PR": PROCESSES},
-    "none": {name: NOTHING for name in ("DN", "FS", "IP", "LM", "MT", "NN", "NS", "PF", "PR", "PS", "SC", "SU")},
+    "none": {name: NOTHING for name in ("DN", "FS", "IP", "LM", "MT", "NN", "NS", "PF", "PR", "PS", "SC", "SU", "UI")},
 }
 
 
@@ -40,7 +40,8 @@ class Row(casefile.Row):
         "source": "where the attack was seen",
         "layers": "what stops it: groups that are all needed, a+b when either suffices; words of tests/mutation",
         "each": "one row for every word",
-        "need": "fixtures: victim tcp unix tty tty-stdin root account processors lab (tests/net: then $FILTERED and $PROXIED are options)",
+        "need": "fixtures: victim tcp unix tty tty-stdin root account processors page (a daemon with `corral ui`: $UH $UP, the"
+                " token $UT, its request $SIGNIN, its runtime directory $UR) lab (tests/net: then $FILTERED and $PROXIED are options)",
         "place": "tmp: the scratch tree lies in /tmp, where the sandbox has a tree of its own",
         "setup": "shell, outside, before either side; knows $T",
         "setup-as": "root, when the caller cannot make the bait",

@@ -45,6 +45,11 @@ from scene import Caller  # noqa: E402
 BAD = (judge.ESCAPED, judge.OVERBLOCKED, judge.CLOSED, "BROKEN")
 
 
+def service_of(corral):
+    """The program of the daemon, which is beside corral."""
+    return os.path.join(os.path.dirname(os.path.abspath(corral)), "corrald")
+
+
 class Suite:
     """What all rows share: the scratch trees and copies of the programs."""
 
@@ -62,10 +67,14 @@ class Suite:
         self.corral = self.copy(f"{HERE}/pool.py" if self.pool else options.corral, "corral")
         if self.pool:
             self.copy(options.corral, "corral.real")
-            self.copy(os.path.join(os.path.dirname(os.path.abspath(options.corral)), "corrald"), "corrald")
             for name in ("warm", "cold"):
                 os.mkdir(f"{self.bin}/{name}")
                 os.chmod(f"{self.bin}/{name}", 0o1777)
+        service = getattr(options, "service", None) or service_of(options.corral)
+        self.no_page = "" if os.path.exists(service) else f"{service} does not exist"
+        if not self.no_page:
+            self.copy(service, "corrald")
+        self.real_corral = f"{self.bin}/corral.real" if self.pool else self.corral
         self.probe = self.copy(options.probe, "probe")
         self.copy(f"{labs.HERE}/say.py", "say")
         self.copy(f"{labs.HERE}/record.py", "record")
@@ -269,6 +278,7 @@ def main():
         for row in rows.read_rows(HERE):
             print(f"{row.ident:24} {row['class'] or 'C1'} {row['layers']:28} {row['title']}")
         return 0
+    options.service = service_of(options.corral)
     if options.warm:
         options.corral = os.path.join(os.path.dirname(os.path.abspath(options.probe)), "corral_warm")
     os.umask(0o022)

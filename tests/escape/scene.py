@@ -7,6 +7,7 @@ Every process of a side carries the marker $M in its environment or arguments,
 so that what is left behind can be found, and ended, on the host.
 """
 import hashlib
+import http.client
 import os
 import random
 import secrets
@@ -18,6 +19,7 @@ import subprocess
 import termios
 import threading
 import time
+import urllib.parse
 
 BOUND = 60.0  # seconds for any one command, on a loaded machine
 patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
@@ -146,6 +148,61 @@ class Listeners:
                 os.unlink(path)
 
 
+class Page:
+    """A daemon of the caller with the page of `corral ui`, and an invitation that nobody has used."""
+
+    def __init__(self, scene):
+        self.place = os.path.join(scene.base, "page")
+        run, home = f"{self.place}/run", f"{self.place}/home"
+        for path in (run, home):
+            os.makedirs(path, 0o700)
+        if scene.caller.switch:
+            scene.give(self.place)
+        program = scene.suite.real_corral
+        how = {"env": {"PATH": PATH, "HOME": home, "XDG_RUNTIME_DIR": run, "LANG": "C.UTF-8"}, "cwd": self.place,
+               "stdin": subprocess.DEVNULL, **scene.caller.popen()}
+        with open(f"{self.place}/log", "wb") as log:
+            self.daemon = subprocess.Popen([program, "daemon"], stdout=log, stderr=log, **how)
+        try:
+            self.wait_ready()
+            url = subprocess.run([program, "ui", "--print"], check=True, stdout=subprocess.PIPE, timeout=BOUND * patience, **how).stdout
+        except (OSError, subprocess.SubprocessError):
+            self.close()
+            raise
+        parts = urllib.parse.urlsplit(url.decode().strip())
+        self.host, self.port = parts.hostname, parts.port
+        self.token = urllib.parse.parse_qs(parts.query)["t"][0]
+        scene.vars.update({"UH": self.host, "UP": str(self.port), "UT": self.token, "UR": run,
+                           "SIGNIN": f"POST /open HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nConnection: close\r\n"
+                                     "Content-Type: application/x-www-form-urlencoded\r\n"
+                                     f"Content-Length: {len(self.token) + 2}\r\n\r\nt={self.token}"})
+
+    def wait_ready(self):
+        end, said = time.monotonic() + BOUND * patience, b""
+        while b"ready on" not in said:
+            if self.daemon.poll() is not None or time.monotonic() > end:
+                raise OSError(f"the daemon of the page did not start: {said[-200:]!r}")
+            time.sleep(0.02)
+            with open(f"{self.place}/log", "rb") as log:
+                said = log.read()
+
+    def used(self):
+        """Whether somebody has signed in: the server then no longer offers the form for this token."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=BOUND * patience)
+        try:
+            connection.request("GET", f"/open?t={self.token}")
+            status = connection.getresponse().status
+        finally:
+            connection.close()
+        if status not in (200, 401):
+            raise OSError(f"the page answers {status}")
+        return status == 401
+
+    def close(self):
+        self.daemon.terminate()
+        self.daemon.wait()
+
+
 def digest(path, info):
     if stat.S_ISLNK(info.st_mode):
         return os.readlink(path)
@@ -219,7 +276,7 @@ class Scene:
 
     def __init__(self, suite, row, caller, side):
         self.suite, self.row, self.caller, self.side = suite, row, caller, side
-        self.listeners = self.victim = None
+        self.listeners = self.victim = self.page = None
         self.tty, self.tty_modes = None, None
         self.during = ""
         self.tty_seen = b""
@@ -268,6 +325,8 @@ class Scene:
             self.start_victim()
         if "tcp" in needs or "unix" in needs:
             self.listeners = Listeners(self, needs)
+        if "page" in needs:
+            self.page = Page(self)
         if "tty" in needs or "tty-stdin" in needs:
             self.open_tty()
 
@@ -462,6 +521,8 @@ class Scene:
         kill_marked(self.marker)
         if self.listeners:
             self.listeners.close()
+        if self.page:
+            self.page.close()
         if self.victim:
             self.victim.kill()
             self.victim.wait()
