@@ -64,4 +64,11 @@ struct http_server {
 	bool dirty;        /* a response has bytes that no one has tried to write */
 };
 
+/* The connection that has waited the longest without a request; NULL: all have sent one. */
+struct http_exchange *http_longest_silent(const struct http_server *s);
+
+/* When it may be closed for another client, by clock_ms(): the request of a new connection may be
+ * on the way. */
+int64_t http_evictable_at(const struct http_exchange *x);
+
 #endif

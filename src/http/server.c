@@ -432,31 +432,6 @@ static void settle(struct http_exchange *x) {
 	watch(x);
 }
 
-/* Which connections make room first: those that have got their error, then those that have never
- * sent an admitted request, then those between two requests.  0: it has a request. */
-static int silence_of(const struct http_exchange *x) {
-	if (x->phase == PHASE_LINGER) {
-		return 3;
-	}
-	bool waits = x->phase == PHASE_HEAD || x->phase == PHASE_IDLE ||
-		     (x->phase == PHASE_BODY && !x->admitted);
-	return !waits ? 0 : x->admitted ? 1 : 2;
-}
-
-/* The one that has waited the longest; NULL: all have sent a request. */
-static struct http_exchange *longest_silent(const struct http_server *s) {
-	struct http_exchange *found = NULL;
-
-	for (struct http_exchange *x = s->all; x != NULL; x = x->next) {
-		int silence = silence_of(x), most = found == NULL ? 0 : silence_of(found);
-		if (silence > most ||
-		    (silence > 0 && silence == most && x->since <= found->since)) {
-			found = x;
-		}
-	}
-	return found;
-}
-
 /* Watches the listener, or lets new clients wait in its queue. */
 static void watch_listener(struct http_server *s, bool on) {
 	struct epoll_event event = {.events = on ? EPOLLIN : 0U, .data.ptr = NULL};
@@ -469,15 +444,14 @@ static void watch_listener(struct http_server *s, bool on) {
  * have to go was accepted a moment ago, and its request may be on the way. */
 static bool make_room(struct http_server *s) {
 	struct http_exchange *silent = s->options->makes_room && s->count >= HTTP_CONNECTIONS_MAX
-					       ? longest_silent(s)
+					       ? http_longest_silent(s)
 					       : NULL;
 
 	if (silent == NULL) {
 		return true;
 	}
-	if (silent->phase != PHASE_LINGER && !silent->admitted &&
-	    clock_ms() < silent->since + GRACE_MS) {
-		s->accept_at = silent->since + GRACE_MS;
+	if (clock_ms() < http_evictable_at(silent)) {
+		s->accept_at = http_evictable_at(silent);
 		watch_listener(s, false);
 		return false;
 	}

@@ -119,7 +119,7 @@ def test_a_command_with_output_denials_and_result(service):
 
 def test_output_is_a_bounded_ring(service):
     """100 MB of output: the last 256 KiB are there, and daemon and supervisor do not grow."""
-    session = service.create("--max-output", "200MB")
+    session = service.create("--max-output", "200MB", "--timeout", "1h")
     supervisor = service.show(session)["supervisor"]
 
     def resident(pid):
@@ -232,15 +232,15 @@ def test_events_of_a_session(service):
     feed.wait("session", lambda e: e["id"] == session and e["state"] == "RUNNING")
     process = service.command("session", "exec", session, "--", "sh", "-c",
                               f"echo first; while [ ! -e go ]; do sleep 0.05; done; mkdir {path}; echo last")
-    feed.wait("run", lambda e: e["session"] == session and e["state"] == "running")
-    text = feed.wait("output", lambda e: e["session"] == session)
+    feed.wait("run", lambda e: e.get("session") == session and e["state"] == "running")
+    text = feed.wait("output", lambda e: e.get("session") == session)
     equal((text["from"], text["text"]), (0, "first\n"), "output while the command runs")
     with open(f"{service.workspace}/go", "w", encoding="utf-8"):
         pass
     process.communicate()
     feed.wait("output", lambda e: "last\n" in e["text"])
-    feed.wait("run", lambda e: e["session"] == session and e["state"] == "ended")
-    feed.wait("denial", lambda e: e.get("path") == path and e["session"] == session)
+    feed.wait("run", lambda e: e.get("session") == session and e["state"] == "ended")
+    feed.wait("denial", lambda e: e.get("path") == path and e.get("session") == session)
     service.good("session", "stop", session)
     feed.wait("session", lambda e: e["id"] == session and e["state"] == "STOPPED")
     equal(len([e for e in feed.events if e["kind"] == "denial" and e["event"].get("path") == path]), 1,
@@ -286,7 +286,7 @@ def test_decisions_of_the_gate_are_events_while_the_command_runs(service):
     early = [row for row in shown["decisions"] if row["name"] == "evil.invalid"]
     check(early and early[0]["verdict"] == "denied" and early[0]["count"] >= 1, f"its decisions so far: {shown['decisions']}")
     let_end(service, process)
-    feed.wait("run", lambda e: e["session"] == session and e["state"] == "ended")
+    feed.wait("run", lambda e: e.get("session") == session and e["state"] == "ended")
     ended = [row for row in view(service, f"run/{session}.1")["decisions"] if row["name"] == "evil.invalid"]
     told = sum(e["event"]["count"] for e in feed.events if e["kind"] == "decision" and e["event"].get("name") == "evil.invalid")
     equal(told, sum(row["count"] for row in ended), "each decision is told once")
@@ -302,7 +302,7 @@ def test_a_flood_of_decisions_is_counted(service):
     process = asking(service, session, *(f"n{i}.invalid" for i in range(300)))
     feed.wait("decision", lambda e: e.get("more", 0) > 0 or e.get("name") == "n299.invalid")
     let_end(service, process)
-    feed.wait("run", lambda e: e["session"] == session and e["state"] == "ended")
+    feed.wait("run", lambda e: e.get("session") == session and e["state"] == "ended")
     seconds = time.monotonic() - began
     mine = [e["event"] for e in feed.events if e["kind"] == "decision" and e["event"]["session"] == session]
     rows, more = [e for e in mine if "op" in e], sum(e.get("more", 0) for e in mine)
