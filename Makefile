@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CC     ?= gcc
 WERROR ?= false
 
-.PHONY: run check lint quick proof build musl windows install bench sanitize attribution mutation fuzz kernels matrix systemd clean \
+.PHONY: run check lint quick proof build glibc-build musl musl-build windows install bench sanitize attribution mutation fuzz kernels matrix systemd clean \
 	packages-build packages-check packages-proof packages-bench packages-kernels packages-matrix
 
 run: build
@@ -15,42 +15,42 @@ export CMD
 
 # Between two changes: two minutes on two processors that are idle, and no proof of anything else.
 quick: packages-check build
-	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
-	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/run.py --quick --build $(BUILD)
 
-# The sanitized build is the developers': -Werror, and both compilers in the lints.
-check: packages-check build sanitize
-	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
-	@$(MAKE) --no-print-directory musl
+# The sanitized build is the developers': -Werror, and both compilers in the lints.  It is made while the first suites run.
+check: packages-check build
 	@! command -v $(MINGW) >/dev/null || $(MAKE) --no-print-directory windows WERROR=true
-	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan
+	@/usr/bin/python3 tests/run.py --build $(BUILD) --sanitized $(BUILD)-asan --sanitize 'make --no-print-directory sanitize'
 
 # Every lint, also those that take minutes, which check leaves out.  CI runs both.
 lint: packages-check build
-	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
-	@$(MAKE) --no-print-directory musl
 	@/usr/bin/python3 tests/lint/lint.py --build $(BUILD)
 
 # Every row of every suite, and the layers one by one; docs/proof.md has the result.
 proof: packages-proof build sanitize
-	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet
-	@$(MAKE) --no-print-directory musl
 	@$(MAKE) --no-print-directory windows WERROR=true
 	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan
 
+# With the test programs for the targets that run them.
+quick check lint proof: TESTS = true
 build: packages-build
-	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dtests=false -Dwerror=$(WERROR) >/dev/null
-	@ninja -C $(BUILD) --quiet
+	@test -f $(BUILD)/build.ninja || CC=$(CC) meson setup $(BUILD) -Dtests=$(or $(TESTS),false) -Dwerror=$(WERROR) >/dev/null
+	@test -z "$(TESTS)" || grep -q '^build tests/' $(BUILD)/build.ninja || meson configure $(BUILD) -Dtests=true >/dev/null
+	@$(MAKE) --no-print-directory -j2 glibc-build $(shell command -v musl-gcc >/dev/null && echo musl-build)
 	@! command -v musl-gcc >/dev/null || $(MAKE) --no-print-directory musl
+
+glibc-build:
+	@ninja -C $(BUILD) --quiet
 
 # The same binary against musl, which starts in a third of the time: glibc asks
 # the processor for its features, and in a virtual machine each question traps.
-musl:
+musl: musl-build
+	@cmp -s $(BUILD)/musl/corral $(BUILD)/corral || cp $(BUILD)/musl/corral $(BUILD)/corral
+
+musl-build:
 	@test -f $(BUILD)/musl/build.ninja || meson setup $(BUILD)/musl --native-file packaging/musl.ini \
 		-Donly_binary=true -Dtests=false -Dwerror=$(WERROR) >/dev/null
 	@ninja -C $(BUILD)/musl --quiet corral
-	@cmp -s $(BUILD)/musl/corral $(BUILD)/corral || cp $(BUILD)/musl/corral $(BUILD)/corral
 
 # build/windows/corral.exe, by a cross compiler (docs/windows.md).
 MINGW := x86_64-w64-mingw32-gcc

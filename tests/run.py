@@ -40,14 +40,21 @@ def programs(build, suffix, state, without=()):
             yield name + suffix, ["env", f"XDG_STATE_HOME={state}", path]
 
 
-def common(build, sanitized, corral):
-    """(name, argv) of what is run for either purpose."""
-    state = f"{os.path.dirname(corral)}/state"
-    yield from programs(build, "", state)
-    if sanitized:
-        # The tripwire stands in for malloc, which is what the sanitizer does too; and it does not know the stack of the
-        # spinner's thread.
-        yield from programs(sanitized, " (sanitized)", state, without=("test_tripwire", "test_broker_spinner"))
+def state_of(corral):
+    return f"{os.path.dirname(corral)}/state"
+
+
+def sanitized_programs(build, corral):
+    # The tripwire stands in for malloc, which is what the sanitizer does too; and it does not know the stack of the
+    # spinner's thread.
+    return list(programs(build, " (sanitized)", state_of(corral), without=("test_tripwire", "test_broker_spinner")))
+
+
+def common(build, corral):
+    """(name, argv) of what is run for either purpose; many short ones last."""
+    yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
+    yield "mcp", [PYTHON, f"{HERE}/mcp/run.py", "--corral", corral]
     yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
     yield "shells", [PYTHON, f"{HERE}/unit/shell_against_shells.py", f"{build}/tests/unit/shell_dump"]
     yield "toml", [PYTHON, f"{HERE}/unit/toml_against_tomllib.py", f"{build}/tests/unit/doc_dump"]
@@ -59,10 +66,8 @@ def common(build, sanitized, corral):
     yield "http", [PYTHON, f"{HERE}/unit/http_against_others.py", f"{build}/tests/unit/sniff"]
     yield "conversation", [PYTHON, f"{HERE}/unit/conversation_against_model.py", f"{build}/tests/unit/sniff"]
     yield "resolver", [PYTHON, f"{HERE}/unit/resolver_against_servers.py", f"{build}/tests/unit/dns_dump"]
-    yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
-    yield "mcp", [PYTHON, f"{HERE}/mcp/run.py", "--corral", corral]
     yield "release", [PYTHON, f"{HERE}/packaging/release.py"]
-    yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
+    yield from programs(build, "", state_of(corral))
 
 
 def name_of(suite, level):
@@ -71,9 +76,9 @@ def name_of(suite, level):
 
 
 def check_suites(build, corral, probe):
-    """What a change has to pass in minutes, long ones first, and the same each time: chance finds, it does not judge."""
-    # Every attempt once; the others, which are the same ones elsewhere, by the first of a family.
-    for name, level, more in (("escape", "full", ["--as", "user"]), ("escape (root)", "full", ["--as", "root", "--families"]),
+    """What a change has to pass in minutes, and the same each time: chance finds, it does not judge."""
+    # Every family of attempts by a few of its rows; elsewhere, where they are the same ones, by the first.  A proof has all.
+    for name, level, more in (("escape", "full", ["--as", "user", "--families", "3", "--jobs", "3"]), ("escape (root)", "full", ["--as", "root", "--families"]),
                               ("escape (standard)", "standard", ["--as", "user", "--families"])):
         yield name, [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--level", level, *more,
                      "--without", "PX"]
@@ -85,7 +90,11 @@ def check_suites(build, corral, probe):
     yield "lifetime (vault)", [PYTHON, f"{HERE}/lifetime/vault.py", "--corral", corral, "--times", "60", "--seed", "1"]
     yield "lifetime (audit)", [PYTHON, f"{HERE}/lifetime/audit.py", "--corral", corral, "--times", "60", "--seed", "1",
                                "--calls"]
-    yield "session", [PYTHON, f"{HERE}/session/run.py", "--corral", corral, "--quick"]
+    # Each has a daemon and an account of its own.
+    for user, level in (("user", "full"), ("user", "standard"), ("root", "full")):
+        if user == "user" or os.geteuid() == 0:
+            yield f"session: {user}, {level}", [PYTHON, f"{HERE}/session/run.py", "--corral", corral, "--quick", "--as", user,
+                                                "--level", level]
     yield "ui", [PYTHON, f"{HERE}/ui/run.py", "--corral", corral, "--quick"]
     for level in ("full", "standard"):
         yield f"session (kill, {level})", [PYTHON, f"{HERE}/session/kill.py", "--corral", corral, "--level", level,
@@ -124,7 +133,7 @@ def quick_suites(build, corral, probe):
     for name, argv in check_suites(build, corral, probe):
         if name in QUICK:
             yield name, argv + QUICK[name]
-    yield from programs(build, "", f"{os.path.dirname(corral)}/state")
+    yield from programs(build, "", state_of(corral))
 
 
 def proof_suites(build, corral, probe):
@@ -242,11 +251,16 @@ class Journal:
 LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
 
 
-# What only computes: it takes most of what the others, which mostly wait, leave of the processors.
-BESIDE = ("lint",)
-TIMED = ("test_verdicts",)  # compares times in a proof, so it has the machine to itself
+# What only computes: it takes what the others, which mostly wait, leave of the processors.
+SANITIZE = "build with sanitizers"
+BESIDE = ("lint", SANITIZE)
+TIMED = ("test_verdicts", "cost (ratio)")  # compare times, the first in a proof, so they have the machine to themselves
+NICE = ("lint",)  # the sanitized programs wait for the build
 BESIDE_NICE = "5"  # not 19: beside somebody's busy loops that would be for ever
-AT_ONCE = 2  # suites, each of which runs some of its tests at a time
+# Those of `make check` that take longest are begun first, so that no processor is idle at the end.
+LONGEST = ("escape", "cli", "session: user, full", "session: user, standard", "session: root, full", "escape (standard)", "compat",
+           "agents", "sdk")
+AT_ONCE = 2 + len(os.sched_getaffinity(0))  # suites, which mostly wait
 CHECK_SECONDS = 1800  # a suite of `make check` that is silent for longer hangs: it is killed, and its last lines are shown
 LOOK_SECONDS = 5
 
@@ -257,7 +271,7 @@ class Suite:
     def __init__(self, name, argv, seconds=None):
         self.name, self.start, self.hung = name, time.monotonic(), False
         self.output = tempfile.TemporaryFile()
-        before = ["nice", "-n", BESIDE_NICE] if name in BESIDE else []
+        before = ["nice", "-n", BESIDE_NICE] if name in NICE else []
         self.process = subprocess.Popen([*before, *argv], stdout=self.output, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL)
         self.over = threading.Event()
@@ -307,11 +321,12 @@ class Schedule:
         self.waiting, self.running, self.counts = list(suites), [], {}
         self.journal, self.seconds, self.verbose = journal, seconds, verbose
         self.changed = threading.Condition()
+        self.awaited = 0  # how many builds may still add suites
 
     def take(self):
         """The next one.  Those of one kind use the same ports and accounts, and run one after the other."""
         with self.changed:
-            while self.waiting:
+            while self.waiting or self.awaited:
                 for suite in self.waiting:
                     if kind(suite[0]) not in self.running:
                         self.waiting.remove(suite)
@@ -319,6 +334,14 @@ class Schedule:
                         return suite
                 self.changed.wait()
         return None
+
+    def after(self, build, suites):
+        """Finishes a build, and adds what it made."""
+        self.finish(build)
+        with self.changed:
+            self.waiting += suites() if self.counts[build.name][1] == 0 else []
+            self.awaited -= 1
+            self.changed.notify_all()
 
     def work(self):
         while (taken := self.take()) is not None:
@@ -334,8 +357,11 @@ class Schedule:
             if self.journal:
                 self.journal.add(suite.name, self.counts[suite.name])
 
-    def run(self, most):
+    def run(self, most, builds=(), suites=None):
+        """Those that wait, and the suites() that each build under way will have made."""
+        self.awaited = len(builds)
         threads = [threading.Thread(target=self.work) for _ in range(most)]
+        threads += [threading.Thread(target=self.after, args=(build, suites)) for build in builds]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -343,7 +369,9 @@ class Schedule:
 
 
 def kind(name):
-    return name.partition(" (")[0]
+    """The rows of the escape suites have scratch trees, ports and labs of their own."""
+    before = name.partition(" (")[0]
+    return name if before == "escape" else before
 
 
 def count(name, status, text, verbose):
@@ -381,6 +409,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=f"{ROOT}/build")
     parser.add_argument("--sanitized", help="a second build, with ASan and UBSan")
+    parser.add_argument("--sanitize", metavar="COMMAND", help="makes that build, beside the suites")
     parser.add_argument("--quick", dest="selection", action="store_const", const="quick", default="check",
                         help="unit tests, lints, one row of each category; two minutes")
     parser.add_argument("--proof", dest="selection", action="store_const", const="proof",
@@ -389,6 +418,7 @@ def main():
     parser.add_argument("only", nargs="*", help="run only these suites")
     args = parser.parse_args()
     build, proof = os.path.abspath(args.build), args.selection == "proof"
+    args.sanitized = args.sanitized and os.path.abspath(args.sanitized)
     journal = Journal(build) if proof else None
     if proof:
         os.environ["CORRAL_TEST_TIMES"] = "1"  # tests that compare times do so
@@ -401,21 +431,29 @@ def main():
         probe = f"{build}/tests/escape/probe"
         chosen = list(SELECTIONS[args.selection](build, corral, probe))
         if args.selection != "quick":
-            chosen += common(build, args.sanitized and os.path.abspath(args.sanitized), corral)
+            chosen += common(build, corral)
+        if args.sanitized and not args.sanitize:
+            chosen += sanitized_programs(args.sanitized, corral)
+        if args.sanitize:
+            chosen += [(SANITIZE, ["sh", "-c", f"{args.sanitize} && echo ok 1 - it builds && echo 1..1"])]
         if journal:
             journal.names = [name for name, _ in chosen]
         chosen = [suite for suite in chosen if not args.only or suite[0] in args.only]
+        if not proof:  # which has an order of its own
+            chosen.sort(key=lambda suite: LONGEST.index(suite[0]) if suite[0] in LONGEST else len(LONGEST))
         if journal:
             counts = {name: journal.found[name] for name, _ in chosen if journal.passed(name)}
             chosen = [suite for suite in chosen if suite[0] not in counts]
         seconds = None if proof else CHECK_SECONDS
         timed = Schedule([suite for suite in chosen if suite[0] in TIMED], journal, seconds, args.verbose)
         timed.run(1)
-        beside = [Suite(*suite, seconds) for suite in chosen if suite[0] in BESIDE]
+        beside = [Suite(*suite, None if suite[0] == SANITIZE else seconds) for suite in chosen if suite[0] in BESIDE]
         schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE + TIMED], journal, seconds, args.verbose)
-        schedule.run(AT_ONCE)
+        schedule.run(AT_ONCE, [suite for suite in beside if suite.name == SANITIZE],
+                     lambda: sanitized_programs(args.sanitized, corral))
         for suite in beside:
-            schedule.finish(suite)
+            if suite.name != SANITIZE:
+                schedule.finish(suite)
         counts |= timed.counts | schedule.counts
     totals = [sum(column) for column in zip(*counts.values())] or [0, 0, 0]
     if journal:

@@ -12,6 +12,16 @@ import time
 
 # How long a test waits for what a loaded machine does late.  What never comes fails only then.
 PATIENCE = 60.0
+HUNG = 5 * PATIENCE  # a command or an answer that takes longer does not come
+
+
+def processes():
+    """(pid, inode of its directory) of all processes, in a few system calls.
+
+    A pid that is used again has another inode.  So may a process whose inode the kernel has dropped: a test that takes
+    the difference of two answers looks at it once more."""
+    with os.scandir("/proc") as entries:
+        return {(entry.name, entry.inode()) for entry in entries if entry.name.isdigit()}
 
 
 def owner_of(cgroup):

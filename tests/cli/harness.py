@@ -24,7 +24,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import traces  # noqa: E402  the path has to be set first
-from traces import PATIENCE, owner_of  # noqa: E402
+from traces import HUNG, PATIENCE, owner_of  # noqa: E402
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -68,6 +68,14 @@ def wait_until(probe, seconds=PATIENCE):
         if answer or time.monotonic() >= end:
             return answer
         time.sleep(0.02)
+
+
+def until_empty(look, seconds=PATIENCE):
+    """The last answer of look(): the first that is empty, or what stays."""
+    end = time.monotonic() + seconds
+    while (found := look()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
 
 
 def in_time(limits, attempt, was_ready):
@@ -138,6 +146,7 @@ class Box:
 
     def __init__(self, suite, user, base=None):
         self.suite, self.user, self.corral = suite, user, suite.corral
+        self.known = traces.processes()
         self.dir = os.path.realpath(tempfile.mkdtemp(prefix="corral-test-", dir=base))
         os.chmod(self.dir, 0o755)
         self.home, self.ws = f"{self.dir}/home", f"{self.dir}/ws"
@@ -197,7 +206,7 @@ class Box:
         self.ours.append(process)
         return process
 
-    def execute(self, argv, timeout=2 * PATIENCE, stdin=None, **more):
+    def execute(self, argv, timeout=HUNG, stdin=None, **more):
         """Runs argv to its end; a command that hangs is killed and fails the test."""
         if isinstance(stdin, (bytes, str)):
             more["stdin"] = subprocess.PIPE
@@ -234,12 +243,9 @@ class Box:
 
     def strays(self):
         """Processes of this test: their environment, words, directory or program name it."""
-        found = []
         mark = self.dir.encode()
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid() and process_names(name, mark):
-                found.append(int(name))
-        return found
+        return [int(name) for name, _ in traces.processes() - self.known
+                if int(name) != os.getpid() and process_names(name, mark)]
 
     def kill_all(self):
         for process in self.ours:
@@ -276,8 +282,7 @@ class Box:
 
     def close(self):
         """Removes everything; returns what should not have been there."""
-        wait_until(lambda: not self.remains())
-        left = self.remains()
+        left = until_empty(self.remains)
         self.kill_all()
         for process in self.ours:
             for stream in (process.stdin, process.stdout, process.stderr):

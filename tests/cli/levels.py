@@ -164,15 +164,15 @@ def register(suite):
     def _(box):
         needs(box, "python3")
         box.write("ws/nice.py", "import os, subprocess, sys\nchild = subprocess.Popen(['sleep', '30'])\n"
-                  "os.setpriority(os.PRIO_PROCESS, child.pid, 5); print(os.getpriority(os.PRIO_PROCESS, child.pid))\n"
+                  "os.setpriority(os.PRIO_PROCESS, child.pid, 18); print(os.getpriority(os.PRIO_PROCESS, child.pid))\n"
                   "os.sched_setaffinity(child.pid, {0}); print(os.sched_getaffinity(child.pid))\nchild.kill()\n"
-                  "for f in (lambda p: os.setpriority(os.PRIO_PROCESS, p, 9), lambda p: os.sched_setaffinity(p, {0})):\n"
+                  "for f in (lambda p: os.setpriority(os.PRIO_PROCESS, p, 19), lambda p: os.sched_setaffinity(p, {0})):\n"
                   "    try: f(int(sys.argv[1])); print('changed')\n    except OSError as e: print(e.strerror)\n")
         victim = box.start(["sleep", "30"])
         try:
             done = box.run(*at("standard", "python3", "nice.py", str(victim.pid))).exited(0)
-            equal(done.out, "5\n{0}\nOperation not permitted\nOperation not permitted\n", "inside")
-            equal(os.getpriority(os.PRIO_PROCESS, victim.pid), 0, "the process outside")
+            equal(done.out, "18\n{0}\nOperation not permitted\nOperation not permitted\n", "inside")
+            equal(os.getpriority(os.PRIO_PROCESS, victim.pid), os.getpriority(os.PRIO_PROCESS, 0), "the process outside")
         finally:
             victim.kill()
             victim.wait()

@@ -109,7 +109,8 @@ def judge_origin(scene, _call, word):
 
 def judge_gone(scene, _call, _word):
     seconds = GRACE if scene.side == "control" else PATIENCE
-    left = [] if until(lambda: not marked(scene.marker), seconds) else marked(scene.marker)
+    gone = until(lambda: not marked(scene.marker, scene.known), seconds)
+    left = [] if gone else marked(scene.marker, scene.known)
     return f"{len(left)} processes remain" if left else ""
 
 
@@ -209,8 +210,9 @@ def new_mounts(before):
 
 def judge_leftovers(scene, before):
     """What no run may leave on the host, not even one that shows a limit."""
-    if judge_gone(scene, None, ""):
-        raise Verdict(ESCAPED, judge_gone(scene, None, ""))
+    remain = judge_gone(scene, None, "")
+    if remain:
+        raise Verdict(ESCAPED, remain)
     until(lambda: not new_mounts(before), PATIENCE)  # others' come and go
     new = new_mounts(before)
     if new:
@@ -219,10 +221,10 @@ def judge_leftovers(scene, before):
         raise Verdict(ESCAPED, "the caller is restricted")
 
 
-def judge_invariants(scene, before, names_allowed):
+def judge_invariants(scene, before, names_allowed, places):
     """What must hold on the host after every other run, whatever the row is about."""
     judge_leftovers(scene, before)
-    for name, judge in (("$O", judge_outside), ("$H", judge_home)):
+    for name, judge in places.items():
         changed = judge(scene, None, "")
         if changed:
             raise Verdict(ESCAPED, f"{name} changed: {changed}")
@@ -234,7 +236,8 @@ def judge_invariants(scene, before, names_allowed):
 
 def names(scene):
     root = scene.vars["W"]
-    return {os.path.relpath(path, root) for path in fingerprint(root)}
+    return {os.path.relpath(os.path.join(folder, name), root) for folder, dirs, files in os.walk(root)
+            for name in [".", *dirs, *files]}
 
 
 def prepare(suite, row, caller, side):
@@ -287,9 +290,10 @@ def run_inside(suite, row, caller, control_names):
             raise Verdict(OVERBLOCKED, "the attempt did not return")
         if row["check"] and judge_shell(scene, call, row["check"]):
             raise Verdict(ESCAPED, "check: " + judge_shell(scene, call, row["check"]))
-        judge_invariants(scene, before, allowed)
+        judge_invariants(scene, before, allowed, {"$O": judge_outside})
         run_twin(scene, row)
-        judge_invariants(scene, before, allowed)
+        # $H is large, and neither may change it: once for both.
+        judge_invariants(scene, before, allowed, {"$O": judge_outside, "$H": judge_home})
     finally:
         scene.close()
 

@@ -16,10 +16,15 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import termios
 import threading
 import time
 import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import traces  # noqa: E402  the path has to be set first
 
 BOUND = 60.0  # seconds for any one command, on a loaded machine
 patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
@@ -39,6 +44,19 @@ HOME_SECRETS = (
 )
 HOME_PLAIN = (".bashrc", ".profile", ".gitconfig", ".ssh/config", ".cargo/bin/cargo")
 HOME_DIRS = (".local/bin", ".local/state", ".local/share", ".cache/pip", ".config/autostart")
+
+
+def and_parents(paths):
+    """These directories and those above them, parents first."""
+    found = set()
+    for path in paths:
+        while path:
+            found.add(path)
+            path = os.path.dirname(path)
+    return sorted(found)
+
+
+DIRS_OF_HOME = and_parents([os.path.dirname(name) for name in HOME_SECRETS + HOME_PLAIN] + list(HOME_DIRS))
 
 
 class Caller:
@@ -154,10 +172,9 @@ class Page:
     def __init__(self, scene):
         self.place = os.path.join(scene.base, "page")
         run, home = f"{self.place}/run", f"{self.place}/home"
+        scene.make_dir(self.place)
         for path in (run, home):
-            os.makedirs(path, 0o700)
-        if scene.caller.switch:
-            scene.give(self.place)
+            scene.make_dir(path, 0o700)
         program = scene.suite.real_corral
         how = {"env": {"PATH": PATH, "HOME": home, "XDG_RUNTIME_DIR": run, "LANG": "C.UTF-8"}, "cwd": self.place,
                "stdin": subprocess.DEVNULL, **scene.caller.popen()}
@@ -203,13 +220,26 @@ class Page:
         self.daemon.wait()
 
 
+SMALL = 4096  # a file of fewer bytes is its own digest
+
+
 def digest(path, info):
+    """Few system calls: this is done to a hundred files of every row."""
     if stat.S_ISLNK(info.st_mode):
         return os.readlink(path)
     if not stat.S_ISREG(info.st_mode):
         return ""
-    with open(path, "rb") as source:
-        return hashlib.sha256(source.read()).hexdigest()
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        data = os.read(fd, SMALL)
+        if len(data) < SMALL:
+            return data
+        more = hashlib.sha256(data)
+        while data := os.read(fd, 1 << 16):
+            more.update(data)
+        return more.hexdigest()
+    finally:
+        os.close(fd)
 
 
 def fingerprint(path, times_of_dirs=True):
@@ -232,11 +262,11 @@ def fingerprint(path, times_of_dirs=True):
     return found
 
 
-def marked(marker):
-    """Pids of living processes that carry the marker."""
+def marked(marker, known):
+    """Pids of living processes that carry the marker; those of `known` are older than the marker."""
     needle, found = marker.encode(), []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
+    for name, _ in traces.processes() - known:
+        if int(name) == os.getpid():
             continue
         for part in ("cmdline", "environ"):
             try:
@@ -249,8 +279,8 @@ def marked(marker):
     return found
 
 
-def kill_marked(marker):
-    for pid in marked(marker):
+def kill_marked(marker, known):
+    for pid in marked(marker, known):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -286,6 +316,7 @@ class Scene:
         if os.path.exists(self.base):
             self.base += "-again"
         self.token = "tok" + secrets.token_hex(12)
+        self.known = traces.processes()
         self.marker = "mark" + secrets.token_hex(8)
         self.vars = self.make_vars()
         self.build()
@@ -307,19 +338,16 @@ class Scene:
 
     def build(self):
         v = self.vars
-        for name in ("W", "O", "H", "X"):
-            os.makedirs(v[name])
-        self.write(v["O"] + "/canary", self.token)
-        self.write(v["X"] + "/held", self.token)
-        self.write(v["W"] + "/plain", "plain")
+        self.make_dir(self.base)
+        for path in [v[name] for name in "WOHX"] + [f"{v['H']}/{name}" for name in DIRS_OF_HOME]:
+            self.make_dir(path)
+        self.plant(v["O"] + "/canary", self.token)
+        self.plant(v["X"] + "/held", self.token)
+        self.plant(v["W"] + "/plain", "plain")
         for name in HOME_SECRETS:
-            self.write(f"{v['H']}/{name}", self.token)
+            self.plant(f"{v['H']}/{name}", self.token)
         for name in HOME_PLAIN:
-            self.write(f"{v['H']}/{name}", "# plain")
-        for name in HOME_DIRS:
-            os.makedirs(f"{v['H']}/{name}", exist_ok=True)
-        if self.caller.switch:
-            self.give(self.base)
+            self.plant(f"{v['H']}/{name}", "# plain")
         needs = self.row.words("need")
         if "victim" in needs:
             self.start_victim()
@@ -332,15 +360,23 @@ class Scene:
 
     @staticmethod
     def write(path, text):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as out:
             out.write(text + "\n")
 
-    def give(self, path):
-        os.lchown(path, self.caller.uid, self.caller.gid)
-        for folder, dirs, files in os.walk(path):
-            for name in dirs + files:
-                os.lchown(os.path.join(folder, name), self.caller.uid, self.caller.gid)
+    def make_dir(self, path, mode=0o777):
+        os.mkdir(path, mode)
+        if self.caller.switch:
+            os.chown(path, self.caller.uid, self.caller.gid)
+
+    def plant(self, path, text):
+        """A file of the caller's, in a directory that is there."""
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            os.write(fd, text.encode() + b"\n")
+            if self.caller.switch:
+                os.fchown(fd, self.caller.uid, self.caller.gid)
+        finally:
+            os.close(fd)
 
     def start_victim(self):
         argv = [self.suite.probe, "victim", self.token, self.vars["X"] + "/held"]
@@ -358,12 +394,11 @@ class Scene:
         self.tty_modes = termios.tcgetattr(self.tty[1])
 
     def remember(self):
-        """What verdicts compare with; taken when the bait lies ready."""
-        self.before = {
-            "O": fingerprint(self.vars["O"]),
-            "H": fingerprint(self.vars["H"], times_of_dirs=False),
-            "W": fingerprint(self.vars["W"]),
-        }
+        """What verdicts compare with, and inside the invariants; taken when the bait lies ready."""
+        named = {line.split()[0] for line in self.row.lines("verdict")}
+        wanted = {"O": "outside", "H": "home", "W": "same"}
+        self.before = {key: fingerprint(self.vars[key], times_of_dirs=key != "H") for key, verdict in wanted.items()
+                       if verdict in named or self.side == "inside" and key != "W"}
 
     def assignments(self, with_token):
         lines = [f"{key}={shlex.quote(value)}" for key, value in self.vars.items()]
@@ -465,7 +500,7 @@ class Scene:
 
     def end(self, process, output):
         os.kill(process.pid, signal.SIGKILL)
-        kill_marked(self.marker)
+        kill_marked(self.marker, self.known)
         process.wait()
         output.join(2)
 
@@ -518,7 +553,7 @@ class Scene:
     def close(self):
         if self.row["cleanup"]:
             self.host(self.row["cleanup"], as_root=os.geteuid() == 0)
-        kill_marked(self.marker)
+        kill_marked(self.marker, self.known)
         if self.listeners:
             self.listeners.close()
         if self.page:

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 
-from service import acting_as, check, equal, marked, wait_until
+from service import HUNG, PATIENCE, acting_as, check, equal, marked, wait_until
 
 SERVE = """
 import os, socket, sys
@@ -26,7 +26,7 @@ while True:
 
 def ask(service, path, data):
     one = socket.socket(socket.AF_UNIX)
-    one.settimeout(5)
+    one.settimeout(PATIENCE)
     try:
         with acting_as(service.uid):
             one.connect(path)
@@ -62,12 +62,12 @@ def test_a_bridge_serves_the_host_and_is_started_again(service):
     service.good("session", "stop", other)
     service.good("session", "stop", session)
     check(wait_until(lambda: not marked(mark)), "the bridge survived its session")
-    check(wait_until(lambda: not os.path.exists(os.path.dirname(path)), 5), "the directory of the socket is left")
+    check(wait_until(lambda: not os.path.exists(os.path.dirname(path))), "the directory of the socket is left")
     os.unlink(f"{service.workspace}/serve.py")
 
 
 def test_a_bridge_that_keeps_ending_is_given_up(service):
     session = service.create("--bridge", "exit 3")
-    check(wait_until(lambda: "given up" in service.good("session", "activity", session), 90), "it is started without end")
+    check(wait_until(lambda: "given up" in service.good("session", "activity", session), HUNG), "it is started without end")
     equal(service.good("session", "exec", session, "echo", "fine"), "fine\n", "the session")
     service.good("session", "stop", session)

@@ -183,10 +183,12 @@ def test_reload_keeps_the_old_files_if_the_new_ones_are_bad(service):
         os.chown(f"{service.place}/home/{name}", service.uid, service.uid)
 
     def write(text):
-        with open(path, "w", encoding="utf-8") as file:
+        """In one step: the daemon watches the file, and would load it while it is empty."""
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
             file.write(text)
-        os.chown(path, service.uid, service.uid)
-        os.chmod(path, 0o600)
+        os.chown(file.name, service.uid, service.uid)
+        os.chmod(file.name, 0o600)
+        os.rename(file.name, path)
 
     def value():
         session = service.create()
@@ -226,9 +228,11 @@ def test_a_changed_file_is_loaded_and_a_bad_one_is_not(service):
         os.chmod(name, mode)
 
     def save(text, name=path):
-        with open(name, "w", encoding="utf-8") as file:
+        """In one step: the daemon would load a file that is still empty."""
+        with open(f"{home}/.new", "w", encoding="utf-8") as file:
             file.write(text)
-        own(name, 0o600)
+        own(file.name, 0o600)
+        os.rename(file.name, name)
 
     def policy():
         return json.loads(service.good("daemon", "status", "--json"))["policy"]
@@ -244,7 +248,9 @@ def test_a_changed_file_is_loaded_and_a_bad_one_is_not(service):
         for name in (f"{home}/.config", folder):
             os.makedirs(name, mode=0o700, exist_ok=True)
             own(name, 0o700)
-        save('[env.set]\nFROM_FILE = "one"\n')
+        with open(path, "w", encoding="utf-8") as file:  # not in one step
+            file.write('[env.set]\nFROM_FILE = "one"\n')
+        own(path, 0o600)
 
     def value(*words):
         session = service.create(*words)
@@ -256,7 +262,7 @@ def test_a_changed_file_is_loaded_and_a_bad_one_is_not(service):
     service.good("daemon", "reload")
     check(policy()["watched"], "the files are not watched")
     loads(make_folder, "a new directory with a file")
-    equal(value(), ["one", "wrote"], "the new file")
+    check(wait_until(lambda: value() == ["one", "wrote"]), "the new file")
     running = service.create()
 
     def replace():
@@ -274,7 +280,7 @@ def test_a_changed_file_is_loaded_and_a_bad_one_is_not(service):
     check(loads(lambda: save('[env.set]\nFROM_FILE = "three"\n'), "a good file again")["error"] is None, "the error stays")
     equal(value(), ["three", "wrote"], "after a good file")
     generation = policy()["generation"]
-    save("x", f"{folder}/other")  # another name is no change
+    save("x", f"{folder}/other")  # of another name: no change
     loads(lambda: os.unlink(path), "a removed file")
     equal(policy()["generation"], generation + 1, "generations")
     equal(value(), ["wrote"], "without a file")

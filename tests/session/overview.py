@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-from service import Refused, check, equal, wait_until
+from service import HUNG, Refused, check, equal, wait_until
 
 NO_SESSION, PARAMS = -32002, -32602
 
@@ -39,7 +39,7 @@ class Feed:
 
     def wait(self, kind, test):
         """The first event of this kind that passes; they may come in any order."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + HUNG
         while time.monotonic() < end:
             for event in self.events:
                 if event["kind"] == kind and test(event["event"]):
@@ -118,7 +118,7 @@ def test_a_command_with_output_denials_and_result(service):
 
 
 def test_output_is_a_bounded_ring(service):
-    """100 MB of output: the last 256 KiB are there, and daemon and supervisor do not grow."""
+    """32 MB of output: the last 256 KiB are there, and daemon and supervisor do not grow."""
     session = service.create("--max-output", "200MB", "--timeout", "1h")
     supervisor = service.show(session)["supervisor"]
 
@@ -127,13 +127,14 @@ def test_output_is_a_bounded_ring(service):
             return sum(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
     before = resident(service.process.pid), resident(supervisor)
-    process = service.command("session", "exec", session, "--", "sh", "-c", "head -c 100000000 /dev/zero | tr '\\0' x; echo the end")
+    process = service.command("session", "exec", session, "--", "sh", "-c", "head -c 32000000 /dev/zero | tr '\\0' x; echo the end")
     while process.stdout.read(1 << 20):
         pass
     process.communicate()
     command = view(service, f"session/{session}")["commands"][0]
+    wait_until(lambda: view(service, f"run/{command['id']}")["output"]["total"] == 32000008)
     output = view(service, f"run/{command['id']}")["output"]
-    equal(output["total"], 100000008, "the size of the output")
+    equal(output["total"], 32000008, "the size of the output")
     equal((len(output["text"]), output["text"][-8:]), (256 * 1024, "the end\n"), "the end of the output")
     after = resident(service.process.pid), resident(supervisor)
     check(all(late - early < 8192 for early, late in zip(before, after)), f"memory in KiB: {before}, then {after}")
@@ -240,7 +241,7 @@ def test_events_of_a_session(service):
     process.communicate()
     feed.wait("output", lambda e: "last\n" in e["text"])
     feed.wait("run", lambda e: e.get("session") == session and e["state"] == "ended")
-    feed.wait("denial", lambda e: e.get("path") == path and e.get("session") == session)
+    feed.wait("denial", lambda e: e.get("path") == path and e["session"] == session)
     service.good("session", "stop", session)
     feed.wait("session", lambda e: e["id"] == session and e["state"] == "STOPPED")
     equal(len([e for e in feed.events if e["kind"] == "denial" and e["event"].get("path") == path]), 1,
@@ -304,7 +305,7 @@ def test_a_flood_of_decisions_is_counted(service):
     let_end(service, process)
     feed.wait("run", lambda e: e.get("session") == session and e["state"] == "ended")
     seconds = time.monotonic() - began
-    mine = [e["event"] for e in feed.events if e["kind"] == "decision" and e["event"]["session"] == session]
+    mine = [e["event"] for e in feed.events if e["kind"] == "decision" and e["event"].get("session") == session]
     rows, more = [e for e in mine if "op" in e], sum(e.get("more", 0) for e in mine)
     check(0 < len(rows) <= 64 * (int(seconds) + 2), f"{len(rows)} events in {seconds:.1f} s")
     shown = view(service, f"run/{session}.1")

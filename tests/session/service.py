@@ -19,7 +19,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from traces import PATIENCE  # noqa: E402  the path has to be set first
+from traces import HUNG, PATIENCE  # noqa: E402  the path has to be set first
 
 OUTSIDER = 61184 + os.getpid() % 4096  # an account that this process alone uses
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -97,7 +97,7 @@ class Client:
 
     def __init__(self, path, as_user=None):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(HUNG)
         with acting_as(as_user):
             self.socket.connect(path)
         self.buffer, self.last = b"", 0
@@ -192,7 +192,7 @@ class Service:
     def stop(self):
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(PATIENCE)
+            self.process.wait(HUNG)
 
     def close(self):
         self.stop()
@@ -206,13 +206,13 @@ class Service:
     def run(self, *words, data=None, **more):
         """(status, stdout, stderr)"""
         process = self.command(*words, **({"stdin": subprocess.PIPE} if data is not None else {}), **more)
-        out, err = process.communicate(data, timeout=PATIENCE)
+        out, err = process.communicate(data, timeout=HUNG)
         return process.returncode, out.decode(), err.decode()
 
     def outside(self, words):
         """The same for another program than Corral."""
         done = subprocess.run(words, env=self.environment, cwd=self.workspace, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=PATIENCE, check=False, **self.account)
+                              timeout=HUNG, check=False, **self.account)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def good(self, *words, **more):
