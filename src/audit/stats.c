@@ -79,6 +79,40 @@ static void copy_text(char *out, size_t cap, struct audit_field f) {
 	out[n] = '\0';
 }
 
+/* The byte for an escape of JSON; letters of \\uXXXX stay as they are. */
+static char unescaped(char c) {
+	return (char)(c == 'n' || c == 't' || c == 'r' ? ' ' : c == 'u' ? '?' : c);
+}
+
+/* The words of an array of JSON, with a space between two of them; "..." ends one that is cut. */
+static void copy_words(char *out, size_t cap, struct audit_field f) {
+	static const char cut[] = "...";
+	bool inside = false;
+	size_t n = 0, i;
+
+	for (i = 0; i < f.len && n + sizeof cut < cap; i++) {
+		char c = f.text[i];
+		if (c == '"') {
+			inside = !inside;
+			if (inside && n > 0) {
+				out[n++] = ' ';
+			}
+		} else if (inside) {
+			i += c == '\\' && i + 1 < f.len;
+			out[n++] = c == '\\' ? unescaped(f.text[i]) : c;
+		}
+	}
+	if (i < f.len && inside) {
+		while (n > 0 && ((unsigned char)out[n - 1] & 0xc0) == 0x80) {
+			n--; /* whole characters only */
+		}
+		n -= n > 0 && (unsigned char)out[n - 1] >= 0xc0;
+		memcpy(out + n, cut, sizeof cut);
+		return;
+	}
+	out[n] = '\0';
+}
+
 static size_t slot_of(const char *text, size_t len) {
 	uint64_t hash = len;
 
@@ -180,7 +214,7 @@ static void keep_slow(struct stats *s, const struct audit_fields *f) {
 	memmove(&s->slowest[at + 1], &s->slowest[at], (SHOWN - at - 1) * sizeof s->slowest[0]);
 	s->slowest[at].ms = ms;
 	copy_text(s->slowest[at].id, sizeof s->slowest[at].id, audit_unquote(f->at[AUDIT_ID]));
-	copy_text(s->slowest[at].command, sizeof s->slowest[at].command, f->at[AUDIT_COMMAND]);
+	copy_words(s->slowest[at].command, sizeof s->slowest[at].command, f->at[AUDIT_COMMAND]);
 }
 
 static void count_latency(struct stats *s, const struct audit_fields *f) {
@@ -382,6 +416,7 @@ static void put_json(const struct stats *s, struct buf *out) {
 	for (size_t i = 0; i < SHOWN && s->slowest[i].id[0] != '\0'; i++) {
 		emit_object(&j, NULL);
 		emit_string(&j, "id", s->slowest[i].id);
+		emit_string(&j, "command", s->slowest[i].command);
 		emit_int(&j, "duration_ms", s->slowest[i].ms);
 		emit_end_object(&j);
 	}

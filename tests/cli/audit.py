@@ -360,6 +360,10 @@ def register(suite):
         for part in ("4 records, 4 runs", "runs over time", "slowest runs", "##"):
             contains(text, part, "text")
         contains(box.corral_("audit", "stats", "--until", "2020-01-01").exited(0).out, "0 records", "none")
+        box.run("-c", "sleep 1", 'a "quoted" word', "back\\slash", "é" * 60)
+        slow = json.loads(box.corral_("audit", "stats", "--json").exited(0).out)["slowest"][0]["command"]
+        contains(slow, '-c sleep 1 a "quoted" word back\\slash éé', "the words of the slowest command")
+        check(slow.endswith("é...") and len(slow.encode()) <= 79, slow)
 
     @test("audit export prints an ExportLogsServiceRequest")
     def _(box):
