@@ -60,6 +60,20 @@ bool auth_enter(struct auth *a, const char *token, char ret_cookie[TOKEN_TEXT_LE
 	return true;
 }
 
+static bool is_visit(const struct visit *v, const struct token_hash *cookie, int64_t now) {
+	bool same = token_hash_equal(cookie, &v->cookie);
+	return same && v->used != 0 && now - v->used < VISIT_MS;
+}
+
+bool auth_knows(const struct auth *a, const struct token_hash *cookie, int64_t now) {
+	bool found = false;
+
+	for (size_t i = 0; i < VISITS_MAX; i++) {
+		found = is_visit(&a->visits[i], cookie, now) || found;
+	}
+	return found;
+}
+
 struct visit *auth_visit(struct auth *a, const struct http_request *r, int64_t now) {
 	char text[TOKEN_TEXT_LENGTH + 1] = "";
 	struct token_hash hash;
@@ -75,8 +89,7 @@ struct visit *auth_visit(struct auth *a, const struct http_request *r, int64_t n
 	}
 	for (size_t i = 0; i < VISITS_MAX; i++) {
 		struct visit *v = &a->visits[i];
-		bool same = token_hash_equal(&hash, &v->cookie);
-		found = same && v->used != 0 && now - v->used < VISIT_MS ? v : found;
+		found = is_visit(v, &hash, now) ? v : found;
 	}
 	if (found != NULL) {
 		found->used = now;

@@ -43,6 +43,9 @@ bool auth_enter(struct auth *a, const char *token, char ret_cookie[TOKEN_TEXT_LE
 /* The visit of a request; NULL: it has none. */
 struct visit *auth_visit(struct auth *a, const struct http_request *r, int64_t now);
 
+/* Whether a visit with this cookie is valid; its time is not extended. */
+bool auth_knows(const struct auth *a, const struct token_hash *cookie, int64_t now);
+
 /* Whether a form was made for this visit. */
 bool auth_form_is(const struct visit *v, const char *form_token);
 

@@ -157,7 +157,7 @@ static json_t *read_data(struct ui *u, const char *name, const struct ui_query *
 	return value;
 }
 
-/* A command that a session still runs has no result: its level is that of the session. */
+/* A command that a session still runs has no result: level and network are those of the session. */
 static void add_level(struct ui *u, json_t *run) {
 	const char *session = json_string_value(json_object_get(run, "session"));
 	const struct ui_query none = {.search = ""};
@@ -170,6 +170,7 @@ static void add_level(struct ui *u, json_t *run) {
 	(void)snprintf(name, sizeof name, "session/%s", session);
 	json_t *found = read_data(u, name, &none, &unused);
 	(void)json_object_set(run, "level", json_object_get(found, "level"));
+	(void)json_object_set(run, "net", json_object_get(found, "net"));
 	json_decref(found);
 }
 
@@ -257,7 +258,7 @@ void route_get(struct ui *u, struct http_exchange *x, const struct visit *v) {
 		respond_sentence(x, 404, v->form, "Not found",
 				 &(struct ui_fault){.what = "There is no such page."});
 	} else if (streq(path, "/events")) {
-		stream_open(u, x);
+		stream_open(u, x, v);
 	} else if (streq(path, "/indicator")) {
 		indicator(u, x);
 	} else if (begins(path, prefix)) {

@@ -151,6 +151,7 @@ static void enter(void *arg, struct http_exchange *x) {
 	}
 	set_cookie(x, cookie, (long)(VISIT_MS / 1000));
 	sodium_memzero(cookie, sizeof cookie);
+	stream_end_strangers(u); /* of the visit that made room */
 	respond_redirect(x, "/");
 }
 
@@ -177,6 +178,7 @@ static void leave(void *arg, struct http_exchange *x) {
 
 	if (v != NULL) {
 		auth_leave(v);
+		stream_end_strangers(arg);
 		set_cookie(x, "", 0);
 		respond_sentence(x, 200, NULL, "Signed out",
 				 &(struct ui_fault){.what = "The cookie is not valid any more.",

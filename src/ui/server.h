@@ -13,7 +13,8 @@
 #define FORM_MAX 4096
 
 struct stream {
-	struct http_exchange *x; /* NULL: a free place */
+	struct http_exchange *x;  /* NULL: a free place */
+	struct token_hash cookie; /* of its visit: the stream ends with it */
 	int64_t since;
 	bool lost; /* events were left out: the page gets a note when it reads again */
 };
@@ -39,8 +40,10 @@ void respond_sentence(struct http_exchange *x, int status, const char *form, con
 
 /* ---- stream.c ---- */
 
-void stream_open(struct ui *u, struct http_exchange *x);
+void stream_open(struct ui *u, struct http_exchange *x, const struct visit *v);
 void stream_gone(struct ui *u, const struct http_exchange *x);
+/* Ends the streams of visits that are over: signed out, too old, or displaced by others. */
+void stream_end_strangers(struct ui *u);
 
 /* ---- route.c ---- */
 

@@ -2,7 +2,8 @@
 /* Event streams of open pages.
  *
  * Should:   tell each page of each event, or that it missed some.
- * Must not: queue more than STREAM_QUEUE_MAX for a page that does not read (U4).
+ * Must not: queue more than STREAM_QUEUE_MAX for a page that does not read (U4); send an event to a
+ *           page whose visit is over.
  * Fails:    by ending the oldest stream when there are too many; its page connects again. */
 #include "ui/server.h"
 
@@ -24,9 +25,14 @@ static void send_event(struct stream *s, const char *kind, const char *json, siz
 	buf_done(&line);
 }
 
-void stream_open(struct ui *u, struct http_exchange *x) {
+void stream_open(struct ui *u, struct http_exchange *x, const struct visit *v) {
 	struct stream *place = &u->streams[0];
 
+	if (http_span_exactly(http_exchange_request(x)->method, "HEAD")) {
+		respond_fields(x);
+		http_exchange_reply(x, 200, "text/event-stream", NULL, 0);
+		return;
+	}
 	for (size_t i = 0; i < STREAMS_MAX; i++) {
 		struct stream *s = &u->streams[i];
 		bool better = s->x == NULL ? place->x != NULL
@@ -36,7 +42,7 @@ void stream_open(struct ui *u, struct http_exchange *x) {
 	if (place->x != NULL) {
 		http_exchange_end(place->x);
 	}
-	*place = (struct stream){.x = x, .since = clock_ms()};
+	*place = (struct stream){.x = x, .cookie = v->cookie, .since = clock_ms()};
 	respond_fields(x);
 	http_exchange_events(x);
 	send_event(place, "hello", "{}", 2);
@@ -46,6 +52,16 @@ void stream_gone(struct ui *u, const struct http_exchange *x) {
 	for (size_t i = 0; i < STREAMS_MAX; i++) {
 		if (u->streams[i].x == x) {
 			u->streams[i].x = NULL;
+		}
+	}
+}
+
+void stream_end_strangers(struct ui *u) {
+	for (size_t i = 0; i < STREAMS_MAX; i++) {
+		struct stream *s = &u->streams[i];
+		if (s->x != NULL && !auth_knows(&u->auth, &s->cookie, clock_ms())) {
+			http_exchange_end(s->x);
+			s->x = NULL;
 		}
 	}
 }
@@ -60,6 +76,7 @@ size_t ui_pages(const struct ui *u) {
 }
 
 void ui_event(struct ui *u, const char *kind, const char *json, size_t len) {
+	stream_end_strangers(u);
 	for (size_t i = 0; i < STREAMS_MAX; i++) {
 		struct stream *s = &u->streams[i];
 		if (s->x == NULL) {

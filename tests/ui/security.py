@@ -95,6 +95,32 @@ def test_a_form_needs_its_token_and_a_get_changes_nothing(service):
     equal(other.get("/").status, 200, "another visit")
 
 
+def test_a_stream_ends_with_its_visit(service):
+    """Who has signed out, or was displaced by newer visits, gets no further event."""
+    for displaced in (False, True):
+        browser = Browser(service).enter()
+        with socket.create_connection((browser.host, browser.port), 30) as stream:
+            stream.sendall(browser.head("GET", "/events", {"Connection": "keep-alive"}))
+            data = b""
+            while b'"kind":"hello"' not in data:
+                data += stream.recv(4096)
+            if displaced:
+                for _ in range(17):  # VISITS_MAX and one more
+                    Browser(service).enter()
+            else:
+                browser.post("/leave", {"form": browser.form}, Origin=browser.origin)
+            service.run("run", "--level", service.level, "--", "true")  # an event
+            while not data.endswith(b"0\r\n\r\n"):
+                more = stream.recv(4096)
+                if not more:
+                    break
+                data += more
+            check(b'"kind":"run"' not in data, f"an event after {'the visit was displaced' if displaced else 'signing out'}: {data}")
+    browser = Browser(service).enter()
+    head = browser.raw(browser.head("HEAD", "/events", {}))
+    equal((head.status, head.body), (200, b""), "HEAD of the stream")
+
+
 def test_headers_keep_scripts_frames_and_other_sites_out(service):
     browser = Browser(service).enter()
     for path in ("/", "/audit", "/nothing", "/api/overview", "/assets/style.css", "/open?t=x"):
