@@ -181,7 +181,7 @@ static int plain_run(const struct view_request *r, json_t **ret, struct fault *f
 		bool complete = json_is_true(json_object_get(page, "complete"));
 		json_decref(page);
 		return fault_set(f, FAULT_NO_SESSION,
-				 complete ? "there is no run %.32s"
+				 complete ? "no run has the id %.32s"
 					  : "run %.32s is not among the last records; use `corral "
 					    "audit show`",
 				 r->id);
@@ -199,7 +199,7 @@ int overview_view_run(const struct view_request *r, json_t **ret, struct fault *
 		return 0;
 	}
 	if (strlen(r->id) >= CORRAL_ID_SIZE) {
-		return fault_set(f, FAULT_NO_SESSION, "there is no run %.64s", r->id);
+		return fault_set(f, FAULT_NO_SESSION, "no run has the id %.64s", r->id);
 	}
 	return plain_run(r, ret, f);
 }

@@ -286,15 +286,40 @@ int questions_answer(struct daemon *d, const char *id, const char *answer, struc
 	return 0;
 }
 
-int questions_view(const struct view_request *r, json_t **ret, struct fault *f) {
-	json_t *list = json_array();
+struct listed {
+	uint64_t id;
+	json_t *value;
+};
 
-	for (const struct asker_run *a = r->daemon->askers; a != NULL; a = a->next) {
-		for (size_t i = 0; i < QUESTIONS_MAX; i++) {
-			if (a->items[i].id != 0) {
-				(void)json_array_append_new(list, question_json(a, &a->items[i]));
+static int by_id(const void *a, const void *b) {
+	const struct listed *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The oldest first: a new question must not take the place of one that a person is about to
+ * answer. */
+int questions_view(const struct view_request *r, json_t **ret, struct fault *f) {
+	auto_free struct listed *rows = calloc((size_t)ASKERS_MAX * QUESTIONS_MAX, sizeof *rows);
+	json_t *list = json_array();
+	size_t n = 0;
+
+	for (const struct asker_run *a = r->daemon->askers; rows != NULL && a != NULL;
+	     a = a->next) {
+		for (size_t i = 0; i < QUESTIONS_MAX && n < (size_t)ASKERS_MAX * QUESTIONS_MAX;
+		     i++) {
+			const struct waiting_question *q = &a->items[i];
+			if (q->id != 0) {
+				rows[n++] = (struct listed){q->id, question_json(a, q)};
 			}
 		}
+	}
+	if (rows == NULL) {
+		json_decref(list);
+		return fault_set(f, FAULT_FAILED, "out of memory");
+	}
+	qsort(rows, n, sizeof *rows, by_id);
+	for (size_t i = 0; i < n; i++) {
+		(void)json_array_append_new(list, rows[i].value);
 	}
 	*ret = json_pack("{s:o}", "questions", list);
 	return *ret == NULL ? fault_set(f, FAULT_FAILED, "out of memory") : 0;

@@ -6,6 +6,7 @@
  * Fails:    closed: bytes that are not UTF-8 are U+FFFD. */
 #include "ui/html.h"
 
+#include "base/auto.h"
 #include "base/rfc3339.h"
 
 #include <stdarg.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 
 /* ---- characters ---- */
+
+#define MARKS_MAX 3 /* on one character: Vietnamese has two, Hebrew and Arabic three */
 
 /* The length of a valid sequence of UTF-8; 0: it is none.  *ret is the character. */
 static size_t utf8(const unsigned char *s, size_t len, uint32_t *ret) {
@@ -40,27 +43,50 @@ static size_t utf8(const unsigned char *s, size_t len, uint32_t *ret) {
 	return 0;
 }
 
-/* Characters that are invisible, or that change the order of the text around them. */
-static bool is_hidden(uint32_t c) {
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{0x80, 0x9f},     /* C1: CSI, OSC and others as one character */
-		{0xad, 0xad},     /* soft hyphen */
-		{0x61c, 0x61c},   /* Arabic letter mark */
-		{0x200b, 0x200f}, /* zero width, LRM, RLM */
-		{0x2028, 0x202e}, /* line separators, directional embeddings */
-		{0x2060, 0x206f}, /* word joiner, directional isolates */
-		{0xfe00, 0xfe0f}, /* variation selectors */
-		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}, /* tags */
-	};
+struct range {
+	uint32_t first, last;
+};
 
-	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+static bool is_in(uint32_t c, const struct range *ranges, size_t n) {
+	for (size_t i = 0; i < n; i++) {
 		if (c >= ranges[i].first && c <= ranges[i].last) {
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Characters that are invisible, or that change the order of the text around them. */
+static bool is_hidden(uint32_t c) {
+	static const struct range ranges[] = {
+		{0x80, 0x9f},     /* C1: CSI, OSC and others as one character */
+		{0xad, 0xad},     /* soft hyphen */
+		{0x34f, 0x34f},   /* combining grapheme joiner */
+		{0x61c, 0x61c},   /* Arabic letter mark */
+		{0x115f, 0x1160}, /* Hangul fillers */
+		{0x17b4, 0x17b5}, /* Khmer vowels without a sign */
+		{0x180b, 0x180f}, /* Mongolian selectors and separator */
+		{0x200b, 0x200f}, /* zero width, LRM, RLM */
+		{0x2028, 0x202e}, /* line separators, directional embeddings */
+		{0x2060, 0x206f}, /* word joiner, directional isolates */
+		{0x2800, 0x2800}, /* Braille without dots */
+		{0x3164, 0x3164}, /* Hangul filler */
+		{0xfe00, 0xfe0f}, /* variation selectors */
+		{0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}, /* tags */
+	};
+
+	return is_in(c, ranges, ARRAY_LEN(ranges));
+}
+
+/* Marks that are drawn over the character before them.  Many of them cover the lines around. */
+static bool is_mark(uint32_t c) {
+	static const struct range ranges[] = {
+		{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
+		{0x64b, 0x65f},   {0xe31, 0xe3a},   {0xe47, 0xe4e},   {0x1ab0, 0x1aff},
+		{0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0xfe20, 0xfe2f},
+	};
+
+	return is_in(c, ranges, ARRAY_LEN(ranges));
 }
 
 static const char *entity(unsigned char c) {
@@ -102,6 +128,7 @@ static void ascii(struct buf *b, unsigned char c) {
 
 void html_text(struct buf *b, const char *text, size_t len) {
 	const unsigned char *s = (const unsigned char *)text;
+	size_t marks = 0; /* in a row */
 
 	for (size_t i = 0; i < len;) {
 		uint32_t c = 0;
@@ -114,11 +141,12 @@ void html_text(struct buf *b, const char *text, size_t len) {
 		} else if ((n = utf8(s + i, len - i, &c)) == 0) {
 			buf_puts(b, "&#xfffd;");
 			n = 1;
-		} else if (is_hidden(c)) {
+		} else if (is_hidden(c) || (is_mark(c) && marks >= MARKS_MAX)) {
 			buf_printf(b, "<b class=c>U+%04X</b>", c);
 		} else {
 			buf_add(b, s + i, n);
 		}
+		marks = is_mark(c) ? marks + 1 : 0;
 		i += n;
 	}
 }

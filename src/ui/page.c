@@ -21,6 +21,8 @@ static const struct {
 };
 
 #define RULE_SHORT 20
+#define COMMAND_SHORT 400 /* bytes in a list: more than a line has */
+#define COMMAND_WHOLE ((size_t)64 * 1024)
 
 #define LOCK_CLOSED                                                                                \
 	"<svg viewBox=\"0 0 16 16\" width=14 height=14 aria-hidden=true><path d=\"M4 7V5a4 4 0 0 " \
@@ -90,11 +92,13 @@ void page_lock(struct ui_page *p, const char *level, const char *net) {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		class = streq(level, known[i]) ? known[i] : class;
 	}
-	bool open = streq(class, "none");
+	bool open = streq(class, "none"), unknown = streq(class, "unknown");
 	html_put(p->out, "<span class=\"lock %s\" title=\"%s\">", class,
-		 open ? "not sandboxed" : "ran in the sandbox");
-	buf_puts(p->out, open ? LOCK_OPEN : LOCK_CLOSED);
-	html_put(p->out, "%s</span>", level[0] == '\0' ? "?" : level);
+		 open      ? "not sandboxed"
+		 : unknown ? "the record has no level"
+			   : "sandboxed");
+	buf_puts(p->out, open || unknown ? LOCK_OPEN : LOCK_CLOSED);
+	html_put(p->out, "%s</span>", level[0] == '\0' ? "unknown" : level);
 	if (net[0] != '\0') {
 		html_put(p->out, " <span class=\"net %s\">net %s</span>",
 			 streq(net, "full") ? "wide" : "", net);
@@ -144,20 +148,64 @@ static const json_t *words_of(const json_t *record) {
 	return found;
 }
 
-void page_command(struct ui_page *p, const json_t *record) {
+/* As a shell reads it. */
+static void command_line(const json_t *record, struct buf *line) {
 	const json_t *command = words_of(record), *word;
-	struct buf line;
 	size_t i;
 
-	buf_init(&line);
 	json_array_foreach(command, i, word) {
-		add_word(&line, json_is_string(word) ? json_string_value(word) : "?");
+		add_word(line, json_is_string(word) ? json_string_value(word) : "?");
 	}
 	if (json_is_string(command)) {
-		buf_puts(&line, json_string_value(command));
+		buf_puts(line, json_string_value(command));
 	}
-	html_put(p->out, "<code class=cmd>%s</code>", line.len == 0 ? "–" : line.data);
+}
+
+/* The length of the first characters of a text, whole ones. */
+static size_t beginning(const struct buf *text, size_t most) {
+	size_t len = text->len < most ? text->len : most;
+
+	while (len > 0 && len < text->len && ((unsigned char)text->data[len] & 0xc0) == 0x80) {
+		len--;
+	}
+	return len;
+}
+
+static void put_command(struct ui_page *p, const json_t *record, size_t most) {
+	struct buf line;
+
+	buf_init(&line);
+	command_line(record, &line);
+	buf_puts(p->out, "<code class=cmd>");
+	if (buf_failed(&line) || line.len == 0) {
+		buf_puts(p->out, "–");
+	} else {
+		size_t len = beginning(&line, most);
+		html_text(p->out, line.data, len);
+		buf_puts(p->out, len < line.len ? "…" : "");
+	}
+	buf_puts(p->out, "</code>");
 	buf_done(&line);
+}
+
+void page_command(struct ui_page *p, const json_t *record) {
+	put_command(p, record, COMMAND_SHORT);
+}
+
+void page_whole_command(struct ui_page *p, const json_t *record) {
+	put_command(p, record, COMMAND_WHOLE);
+}
+
+/* Reasons of runs that ended before their command began (corral_error_json()). */
+static bool did_not_start(const char *reason) {
+	static const char *const reasons[] = {"setup", "refused", "leak"};
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (streq(reason, reasons[i])) {
+			return true;
+		}
+	}
+	return false;
 }
 
 void page_run_line(struct ui_page *p, const json_t *run) {
@@ -165,6 +213,10 @@ void page_run_line(struct ui_page *p, const json_t *run) {
 	const json_t *exit = page_member(run, "exit"), *took = page_member(run, "duration_ms");
 
 	exit = exit == NULL ? page_member(run, "exit_code") : exit;
+	if (did_not_start(reason)) {
+		buf_puts(p->out, "<span class=bad>did not start</span>");
+		return;
+	}
 	page_lock(p, page_text(run, "level"), page_text(run, "net"));
 	buf_puts(p->out, " ");
 	if (took == NULL && !streq(html_json_text(run, "state"), "ended")) {
@@ -184,6 +236,10 @@ void page_run_line(struct ui_page *p, const json_t *run) {
 	buf_puts(p->out, "<span class=dim>");
 	html_duration(p->out, json_integer_value(took));
 	buf_puts(p->out, "</span>");
+}
+
+void page_path(struct ui_page *p, const char *path) {
+	html_put(p->out, "<bdi dir=ltr>%s</bdi>", path);
 }
 
 void page_empty(struct ui_page *p, const char *why, const char *command) {
@@ -300,7 +356,7 @@ void page_denial(struct ui_page *p, const json_t *d) {
 		html_put(p->out, "<p class=why>%s</p>", why);
 	}
 	if (grant[0] != '\0') {
-		buf_puts(p->out, "<p class=grant>Grant it: ");
+		buf_puts(p->out, "<p class=grant><span>Grant it:</span> ");
 		page_copy(p, grant);
 		buf_puts(p->out, "</p>");
 	}

@@ -30,10 +30,14 @@ void page_lock(struct ui_page *p, const char *level, const char *net);
 const json_t *page_member(const json_t *run, const char *key);
 const char *page_text(const json_t *run, const char *key); /* "" */
 int64_t page_started(const json_t *run);
-/* The command of a record, an array of words or a text, as a shell reads it. */
+/* The command of a record, an array of words or a text, as a shell reads it: its beginning, for a
+ * list, and at most 64 KiB of it. */
 void page_command(struct ui_page *p, const json_t *record);
+void page_whole_command(struct ui_page *p, const json_t *record);
 /* The short lock line of a run: lock, network, duration, result. */
 void page_run_line(struct ui_page *p, const json_t *run);
+/* A path in a column that cuts it on the left. */
+void page_path(struct ui_page *p, const char *path);
 /* A list without rows: why, and the command to try. */
 void page_empty(struct ui_page *p, const char *why, const char *command);
 /* The link to the rows after these. */
@@ -56,8 +60,9 @@ struct bar {
 	const char *label;
 	int64_t value;
 };
-/* Columns over time, each with its label as a tool tip. */
-void svg_columns(struct buf *b, const char *title, const struct bar *bars, size_t n);
+/* Columns, each with its label as a tool tip; "end" is the label below the right end. */
+void svg_columns(struct buf *b, const char *title, const struct bar *bars, size_t n,
+		 const char *end);
 /* Lines with a label, a bar and a number. */
 void svg_rows(struct buf *b, const char *title, const struct bar *bars, size_t n, bool duration);
 

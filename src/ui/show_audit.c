@@ -91,7 +91,13 @@ void show_audit(struct ui_page *p, const json_t *data) {
 	buf_puts(p->out, "<h1>Audit log</h1>");
 	filter(p);
 	if (json_array_size(list) == 0 && json_is_true(json_object_get(data, "complete"))) {
-		page_empty(p, "No record matches.", "corral audit verify");
+		bool all = p->query->search[0] == '\0' && p->query->kind[0] == '\0';
+		if (all) {
+			page_empty(p, "The audit log has no records yet.", "corral run -- ls");
+		} else {
+			buf_puts(p->out, "<p class=empty>No record matches. <a href=/audit>Show "
+					 "all records</a></p>");
+		}
 		return;
 	}
 	buf_puts(p->out, "<table class=list><thead><tr><th scope=col>When<th scope=col>Kind<th "

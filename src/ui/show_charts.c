@@ -48,8 +48,11 @@ static void over_time(struct ui_page *p, const json_t *data, const char *key, co
 		c.bars[c.n] = (struct bar){c.labels[c.n], json_integer_value(one)};
 		c.n++;
 	}
+	char until[LABEL], time[RFC3339_LENGTH + 1];
+	rfc3339_text(last, time);
+	(void)snprintf(until, sizeof until, "%.10s %.5s", time, time + 11);
 	section(p, title);
-	svg_columns(p->out, title, c.bars, c.n);
+	svg_columns(p->out, title, c.bars, c.n, until);
 	end_section(p);
 }
 
@@ -74,7 +77,8 @@ static void latency(struct ui_page *p, const json_t *values) {
 		c.n++;
 	}
 	section(p, "How long commands took");
-	svg_columns(p->out, "How long commands took", c.bars, c.n);
+	svg_columns(p->out, "How long commands took", c.bars, c.n,
+		    c.n == 0 ? "" : c.bars[c.n - 1].label);
 	end_section(p);
 }
 

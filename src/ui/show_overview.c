@@ -25,7 +25,25 @@ static void section(struct ui_page *p, const char *id, const char *title) {
 
 /* ---- questions ---- */
 
-static void question(struct ui_page *p, const json_t *q) {
+/* The command of a run, which a person has to know before an answer. */
+static void asker(struct ui_page *p, const json_t *runs, const char *id) {
+	const json_t *run;
+	size_t i;
+
+	buf_puts(p->out, "<p class=line><a href=\"/runs/");
+	html_url(p->out, id);
+	buf_puts(p->out, "\">");
+	json_array_foreach(runs, i, run) {
+		if (streq(html_json_text(run, "id"), id)) {
+			page_command(p, run);
+			buf_puts(p->out, "</a></p>");
+			return;
+		}
+	}
+	html_put(p->out, "run %s</a></p>", id);
+}
+
+static void question(struct ui_page *p, const json_t *q, const json_t *runs) {
 	static const struct page_button buttons[] = {
 		{.action = "answer", .word = "allow", .label = "Allow once", .style = "yes"},
 		{.action = "answer",
@@ -42,14 +60,12 @@ static void question(struct ui_page *p, const json_t *q) {
 		 "<span class=when>",
 		 html_json_text(q, "op"), object[0] == '\0' ? html_json_text(q, "host") : object);
 	html_time(p->out, html_json_time(q, "asked"), p->now);
-	buf_puts(p->out, "</span></div><p class=why>");
-	if (why[0] != '\0') {
-		html_put(p->out, "%s. ", why);
-	}
-	html_put(p->out, "A question of run %s in %s.", html_json_text(q, "run"),
+	buf_puts(p->out, "</span></div>");
+	asker(p, runs, html_json_text(q, "run"));
+	html_put(p->out, "<p class=why>%s%sWorkspace: %s.", why, why[0] != '\0' ? ". " : "",
 		 html_json_text(q, "workspace"));
 	if (grant[0] != '\0') {
-		html_put(p->out, " Allowing is as <code>%s</code>.", grant);
+		html_put(p->out, " Allowing has the effect of <code>%s</code>.", grant);
 	}
 	buf_puts(p->out, "</p><div class=buttons>");
 	for (size_t i = 0; i < ARRAY_LEN(buttons); i++) {
@@ -60,7 +76,7 @@ static void question(struct ui_page *p, const json_t *q) {
 	buf_puts(p->out, "</div></li>");
 }
 
-static void waiting(struct ui_page *p, const json_t *list) {
+static void waiting(struct ui_page *p, const json_t *list, const json_t *runs) {
 	section(p, "waiting", "Waiting for your answer");
 	if (json_array_size(list) == 0) {
 		page_empty(p, "Nothing waits. The questions of commands with --ask appear here.",
@@ -70,7 +86,7 @@ static void waiting(struct ui_page *p, const json_t *list) {
 		const json_t *q;
 		buf_puts(p->out, "<ul class=cards>");
 		json_array_foreach(list, i, q) {
-			question(p, q);
+			question(p, q, runs);
 		}
 		buf_puts(p->out, "</ul>");
 	}
@@ -229,12 +245,12 @@ void show_overview(struct ui_page *p, const json_t *data) {
 	tile(p, "#pending", "pending", json_array_size(json_object_get(data, "pending")), "hold");
 	buf_puts(p->out, "</div><div class=\"grid\"><div>");
 	if (asks) {
-		waiting(p, questions);
+		waiting(p, questions, json_object_get(now, "runs"));
 	}
 	running(p, now);
 	pending(p, json_object_get(data, "pending"));
 	if (!asks) {
-		waiting(p, questions);
+		waiting(p, questions, json_object_get(now, "runs"));
 	}
 	buf_puts(p->out, "</div><div>");
 	refused(p, json_object_get(data, "refused"));

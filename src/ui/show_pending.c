@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void show_pending(struct ui_page *p, const json_t *data) {
@@ -34,9 +35,10 @@ void show_pending(struct ui_page *p, const json_t *data) {
 		html_url(p->out, id);
 		html_put(p->out,
 			 "\"><code class=cmd>%s</code></a> <span class=bad>%s</span><td "
-			 "class=num>%d<td><code>%s</code><td class=when>",
+			 "class=kind>%d %s<td><code>%s</code><td class=when>",
 			 html_json_text(one, "workspace"), fault,
-			 (long long)html_json_number(one, "changes"), id);
+			 (long long)html_json_number(one, "changes"),
+			 html_json_number(one, "changes") == 1 ? "file" : "files", id);
 		html_time(p->out, html_json_time(one, "started"), p->now);
 	}
 	buf_puts(p->out, "</table>");
@@ -44,11 +46,10 @@ void show_pending(struct ui_page *p, const json_t *data) {
 
 /* ---- one ---- */
 
-static const char *line_style(const char *line, size_t len) {
-	bool head = len >= 4 && (memcmp(line, "+++ ", 4) == 0 || memcmp(line, "--- ", 4) == 0);
-
-	if (len == 0 || head) {
-		return head ? "meta" : "same";
+/* Lines before the first hunk are the head: later "+++ " begins a line that was added. */
+static const char *line_style(const char *line, size_t len, bool in_hunk) {
+	if (len == 0 || !in_hunk) {
+		return len == 0 ? "same" : "meta";
 	}
 	switch (line[0]) {
 	case '+':
@@ -65,11 +66,14 @@ static const char *line_style(const char *line, size_t len) {
 }
 
 static void diff_text(struct ui_page *p, const char *text, const char *name) {
+	bool in_hunk = false;
+
 	html_put(p->out, "<pre class=diff tabindex=0 role=region aria-label=\"Changes of %s\">",
 		 name);
 	while (*text != '\0') {
 		size_t len = strcspn(text, "\n");
-		html_put(p->out, "<span class=%s>", line_style(text, len));
+		in_hunk = in_hunk || (len >= 3 && memcmp(text, "@@ ", 3) == 0);
+		html_put(p->out, "<span class=%s>", line_style(text, len, in_hunk));
 		html_text(p->out, text, len);
 		buf_puts(p->out, "\n</span>");
 		text += len + (text[len] == '\n');
@@ -77,13 +81,26 @@ static void diff_text(struct ui_page *p, const char *text, const char *name) {
 	buf_puts(p->out, "</pre>");
 }
 
+static bool is_executable(const char *mode) {
+	return (strtol(mode, NULL, 8) & 0111) != 0;
+}
+
+/* A file that can be started after apply, and could not before. */
+static bool becomes_executable(const json_t *c) {
+	return streq(html_json_text(c, "type"), "file") &&
+	       is_executable(html_json_text(c, "mode")) &&
+	       !is_executable(html_json_text(c, "mode_was"));
+}
+
 static void change(struct ui_page *p, const json_t *c) {
 	const char *path = html_json_text(c, "path"), *kind = html_json_text(c, "change");
 	const char *diff = html_json_text(c, "diff");
 
 	kind = kind[0] == '\0' ? html_json_text(c, "kind") : kind;
-	html_put(p->out, "<section class=file><h2><span class=op>%s</span> <code>%s</code></h2>",
-		 kind, path);
+	html_put(p->out, "<section class=file><h2><span class=op>%s</span> <code>%s</code>", kind,
+		 path);
+	buf_puts(p->out,
+		 becomes_executable(c) ? " <span class=exec>executable</span></h2>" : "</h2>");
 	if (html_json_text(c, "conflict")[0] != '\0') {
 		html_put(p->out, "<p class=bad>%s</p>", html_json_text(c, "conflict"));
 	}

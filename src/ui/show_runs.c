@@ -25,8 +25,9 @@ static void list_row(struct ui_page *p, const json_t *run) {
 		html_put(p->out, "<span class=bad>%d refused</span>",
 			 (long long)html_json_number(run, "denials"));
 	}
-	html_put(p->out, "<td class=\"dim path\">%s<td class=when>",
-		 html_json_text(run, "workspace"));
+	buf_puts(p->out, "<td class=\"dim path\">");
+	page_path(p, html_json_text(run, "workspace"));
+	buf_puts(p->out, "<td class=when>");
 	html_time(p->out, page_started(run), p->now);
 }
 
@@ -42,7 +43,7 @@ void show_runs(struct ui_page *p, const json_t *data) {
 	}
 	buf_puts(p->out,
 		 "<table class=list><thead><tr><th scope=col>Command<th scope=col>Sandbox<th "
-		 "scope=col>Refused<th scope=col>Workspace<th scope=col>When<tbody>");
+		 "scope=col class=num>Refused<th scope=col>Workspace<th scope=col>When<tbody>");
 	json_array_foreach(alive, i, run) {
 		list_row(p, run);
 	}
@@ -144,10 +145,10 @@ static void decisions(struct ui_page *p, const json_t *list, int64_t more) {
 	if (json_array_size(list) == 0 && more == 0) {
 		return;
 	}
-	buf_puts(p->out,
-		 "<h2>Decisions of the gate</h2><table class=list><thead><tr><th "
-		 "scope=col>Host<th scope=col>Port<th scope=col>What<th "
-		 "scope=col>Decision<th scope=col>Rule or reason<th scope=col>Times<tbody>");
+	buf_puts(p->out, "<h2>Decisions of the gate</h2><table class=list><thead><tr><th "
+			 "scope=col>Host<th scope=col class=num>Port<th scope=col>What<th "
+			 "scope=col>Decision<th scope=col>Rule or reason<th scope=col "
+			 "class=num>Times<tbody>");
 	json_array_foreach(list, i, one) {
 		const char *verdict = html_json_text(one, "verdict");
 		const char *why = html_json_text(one, "why");
@@ -177,7 +178,7 @@ void show_run(struct ui_page *p, const json_t *data) {
 	const json_t *run = run_of(data);
 
 	buf_puts(p->out, "<h1 class=command>");
-	page_command(p, run);
+	page_whole_command(p, run);
 	buf_puts(p->out, "</h1><p class=\"line big\">");
 	page_run_line(p, run);
 	buf_puts(p->out, "</p>");

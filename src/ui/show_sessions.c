@@ -33,8 +33,9 @@ static void list_row(struct ui_page *p, const json_t *s) {
 	page_lock(p, html_json_text(s, "level"), html_json_text(s, "net"));
 	buf_puts(p->out, "<td>");
 	state_word(p, html_json_text(s, "state"));
-	html_put(p->out, "<td>%s<td class=\"dim path\">%s<td class=when>",
-		 html_json_text(s, "agent"), html_json_text(s, "workspace"));
+	html_put(p->out, "<td>%s<td class=\"dim path\">", html_json_text(s, "agent"));
+	page_path(p, html_json_text(s, "workspace"));
+	buf_puts(p->out, "<td class=when>");
 	html_time(p->out, html_json_time(s, "created"), p->now);
 }
 
@@ -106,8 +107,8 @@ static void facts(struct ui_page *p, const json_t *s) {
 }
 
 static void commands(struct ui_page *p, const json_t *session) {
-	const json_t *list = json_object_get(session, "commands"),
-		     *level = json_object_get(session, "level");
+	static const char *const shared[] = {"level", "net"};
+	const json_t *list = json_object_get(session, "commands");
 	json_t *run;
 	size_t i;
 
@@ -120,8 +121,9 @@ static void commands(struct ui_page *p, const json_t *session) {
 	buf_puts(p->out, "<ul class=rows>");
 	json_array_foreach(list, i, run) {
 		const char *id = html_json_text(run, "id");
-		if (json_is_null(json_object_get(run, "result"))) { /* it has none yet */
-			(void)json_object_set_new(run, "level", json_deep_copy(level));
+		bool alive = json_is_null(json_object_get(run, "result"));
+		for (size_t k = 0; alive && k < ARRAY_LEN(shared); k++) {
+			(void)json_object_set(run, shared[k], json_object_get(session, shared[k]));
 		}
 		buf_puts(p->out, "<li class=row data-href=\"/runs/");
 		html_url(p->out, id);

@@ -19,7 +19,8 @@ static int64_t most_of(const struct bar *bars, size_t n) {
 	return most;
 }
 
-void svg_columns(struct buf *b, const char *title, const struct bar *bars, size_t n) {
+void svg_columns(struct buf *b, const char *title, const struct bar *bars, size_t n,
+		 const char *end) {
 	int64_t most = most_of(bars, n);
 	size_t step = n == 0 ? WIDTH : WIDTH / n;
 
@@ -36,8 +37,7 @@ void svg_columns(struct buf *b, const char *title, const struct bar *bars, size_
 			 bars[i].label, (long long)bars[i].value);
 	}
 	html_put(b, "</svg><p class=axis><span>%s</span><span>most: %d</span><span>%s</span></p>",
-		 n == 0 ? "" : bars[0].label, (long long)(n == 0 ? 0 : most),
-		 n == 0 ? "" : bars[n - 1].label);
+		 n == 0 ? "" : bars[0].label, (long long)(n == 0 ? 0 : most), end);
 }
 
 void svg_rows(struct buf *b, const char *title, const struct bar *bars, size_t n, bool duration) {

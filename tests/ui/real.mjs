@@ -135,9 +135,22 @@ await test("the page follows events without a reload, and keeps the marked row",
 for (const [key, word] of [["y", "allowed"], ["x", "refused"]]) {
 	await test(`a question is ${word} with the keyboard`, async () => {
 		const page = await enter();
+		await page.evaluate((which) => { // a key that was meant for what was there before
+			const watch = new MutationObserver(() => {
+				if (!document.querySelector(".question")) return;
+				watch.disconnect();
+				queueMicrotask(() => {
+					document.body.dispatchEvent(new KeyboardEvent("keydown", {key: which, bubbles: true}));
+					window.early = true;
+				});
+			});
+			watch.observe(document.querySelector("main"), {childList: true, subtree: true});
+		}, key);
 		writeFileSync(`${world.orders}/ask-${word}`, "");
 		await page.locator(".question").first().waitFor({timeout: 60000});
 		check((await page.locator(".question").innerText()).includes(`page-${word}.txt`), "another question");
+		await page.waitForFunction(() => window.early && !document.querySelector(".fresh"));
+		check(await page.locator(".question").count() === 1, "a key answers a question that nobody can have read");
 		await page.keyboard.press(key);
 		await page.locator(".question").waitFor({state: "detached", timeout: 60000});
 		await page.context().close();

@@ -77,6 +77,12 @@ def test_changes_are_shown_applied_and_discarded(service):
     number = change("<b>new</b>")
     shown = browser.get(f"/pending/{number}").text
     check("<span class=del>-old" in shown and "<span class=add>+&lt;b&gt;new&lt;/b&gt;" in shown, "the difference is not shown")
+    service.good("run", "--level", service.level, "--cow", "--", "sh", "-c", "echo '++ not a head' > run.sh; chmod 755 run.sh")
+    other = browser.api("pending")["pending"][-1]["id"]
+    text = browser.get(f"/pending/{other}").text
+    check("<span class=add>+++ not a head" in text, "a line that was added has the colour of the head")
+    check("<code>run.sh</code> <span class=exec>executable</span>" in text, "a new program is not marked")
+    browser.post("/discard", {"form": browser.form, "id": other}, Origin=browser.origin)
     check(number in browser.get("/").text, "it is not on the first screen")
     answer = browser.post("/apply", {"form": browser.form, "id": number, "back": "/pending"}, Origin=browser.origin)
     equal((answer.status, answer.fields["location"]), (303, "/pending"), f"apply: {answer.body!r}")
@@ -167,6 +173,41 @@ def test_decisions_are_shown_while_the_command_runs(service):
     check("<code>evil.invalid</code>" in browser.get(f"/runs/{session}.1").text, "the decision is not shown after the end")
     stream.close()
     service.good("session", "stop", "gated")
+
+
+def test_a_command_that_did_not_start_has_no_lock(service):
+    service.run("run", "--level", service.level, "--", "/no-such-program")
+    browser = Browser(service).enter()
+    for path in ("/runs", f"/runs/{browser.api('runs')['runs'][0]['id']}"):
+        text = browser.get(path).text
+        line = text[text.index("no-such-program"):][:400].partition("/no-such-program")[0]
+        check("did not start" in line and 'class="lock' not in line.partition("did not start")[0], f"{path}: {line}")
+
+
+def test_questions_keep_their_order(service):
+    """The first question is the oldest: a new one must not move under the pointer or the key of a person who answers."""
+    browser, paths = Browser(service).enter(), [secret(service, f"order-{i}.txt") for i in range(3)]
+    processes = []
+    for path in paths:
+        processes.append(asking(service, "cat", path))
+        next_question(service, path)
+    text = browser.get("/").text
+    equal([row["path"] for row in browser.api("overview")["waiting"]], paths, "the order of the questions")
+    check(all(f"cat {path}</code></a>" in text for path in paths), "a question does not name its command")
+    for row in browser.api("overview")["waiting"]:
+        browser.post("/answer", {"form": browser.form, "id": row["id"], "word": "refuse"}, Origin=browser.origin)
+    for process in processes:
+        equal(end(process)[:2], (1, ""), "the command")
+
+
+def test_long_commands_stay_short_in_lists(service):
+    word = "é" * 40000
+    service.run("run", "--level", service.level, "--", "true", word)
+    browser = Browser(service).enter()
+    for path in ("/", "/runs", "/audit", "/charts"):
+        check(len(browser.get(path).body) < BUDGET // 2, f"{path} has {len(browser.get(path).body)} bytes")
+    one = browser.get(f"/runs/{browser.api('runs')['runs'][0]['id']}")
+    check(len(one.body) < BUDGET and "\ufffd" not in one.text, f"its page has {len(one.body)} bytes")
 
 
 def test_the_page_is_small(service):

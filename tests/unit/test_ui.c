@@ -38,9 +38,13 @@ TEST(a_value_is_text) {
 		{"\xe2\x80\xae", "<b class=c>U+202E</b>"},      /* right-to-left override */
 		{"\xe2\x81\xa6", "<b class=c>U+2066</b>"},      /* an isolate */
 		{"\xf3\xa0\x81\x81", "<b class=c>U+E0041</b>"}, /* a tag */
-		{"\xff\xc0\xaf", "&#xfffd;&#xfffd;&#xfffd;"},   /* not UTF-8; a long form of '/' */
-		{"\xed\xa0\x80", "&#xfffd;&#xfffd;&#xfffd;"},   /* a surrogate */
-		{"\xe2\x80", "&#xfffd;&#xfffd;"},               /* cut */
+		{"\xe3\x85\xa4", "<b class=c>U+3164</b>"},      /* a letter without a sign */
+		{"e\xcc\x81\xcc\x81\xcc\x81", "e\xcc\x81\xcc\x81\xcc\x81"},
+		{"e\xcc\x81\xcc\x81\xcc\x81\xcc\x81", /* marks that would cover the lines above */
+		 "e\xcc\x81\xcc\x81\xcc\x81<b class=c>U+0301</b>"},
+		{"\xff\xc0\xaf", "&#xfffd;&#xfffd;&#xfffd;"}, /* not UTF-8; a long form of '/' */
+		{"\xed\xa0\x80", "&#xfffd;&#xfffd;&#xfffd;"}, /* a surrogate */
+		{"\xe2\x80", "&#xfffd;&#xfffd;"},             /* cut */
 		{"\xf4\x90\x80\x80", "&#xfffd;&#xfffd;&#xfffd;&#xfffd;"},
 	};
 

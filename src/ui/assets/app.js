@@ -14,6 +14,17 @@ const QUIET_MS = 400; // between two updates of the page
 let timer = 0, last = 0, source = null, loading = false;
 const older = () => new URLSearchParams(location.search).has("before");
 
+// A question that has just moved under the pointer, or under a key, is not the one that the person has read.
+const READ_MS = 600;
+const ids = () => $$("form[action='/answer'] [name=id]", main).map((one) => one.value).join();
+let resting = 0;
+
+function rest() {
+	clearTimeout(resting);
+	main.classList.add("fresh");
+	resting = setTimeout(() => main.classList.remove("fresh"), READ_MS);
+}
+
 function keep() {
 	const at = $(".at", main);
 	const focus = document.activeElement;
@@ -50,9 +61,10 @@ async function update() {
 		if (!answer.ok || getSelection()?.type === "Range") return;
 		const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
 		if (fresh.innerHTML === main.dataset.was) return;
-		const kept = keep();
+		const kept = keep(), before = ids();
 		main.dataset.was = fresh.innerHTML;
 		main.replaceChildren(...fresh.childNodes);
+		if (ids() !== before) rest();
 		dress();
 		restore(kept);
 	} catch {
@@ -137,6 +149,7 @@ function dress() {
 	for (const link of $$("a[rel=next]", main)) nearEnd.observe(link);
 }
 document.addEventListener("submit", (event) => {
+	if (event.target.matches(".fresh form[action='/answer']")) return void event.preventDefault();
 	if (event.target.closest("main")) for (const button of $$("button", event.target)) button.disabled = true;
 });
 document.addEventListener("click", (event) => {
@@ -202,5 +215,6 @@ document.addEventListener("keydown", (event) => {
 if (live) {
 	$(".keys")?.removeAttribute("hidden");
 	dress();
+	rest();
 	connect();
 }
