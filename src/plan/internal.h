@@ -364,6 +364,8 @@ void guarantees_no_namespaces(struct plan *plan);
 
 /* seatbelt/guarantees.c: the same for macOS. */
 void guarantees_seatbelt(struct plan *plan);
+/* Last, when limits and leaks have their states: none is enforced. */
+void guarantees_seatbelt_lower(struct plan *plan);
 
 /* seatbelt/rules.c: adds rules for the directories of the run itself. */
 void seatbelt_extend_rules(struct builder *b);

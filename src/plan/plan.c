@@ -314,8 +314,13 @@ int plan_build(struct arena *a, const struct policy *p, const struct host *h, st
 		return -1;
 	}
 	guarantees_make(&plan);
-	if (plan_leaks(&plan, p, h, e) != 0 || plan_limits(&plan, p, h, e) != 0 ||
-	    guarantees_check(&plan, p, e) != 0) {
+	if (plan_leaks(&plan, p, h, e) != 0 || plan_limits(&plan, p, h, e) != 0) {
+		return -1;
+	}
+	if (plan.engine == ENGINE_SEATBELT) {
+		guarantees_seatbelt_lower(&plan);
+	}
+	if (guarantees_check(&plan, p, e) != 0) {
 		return -1;
 	}
 	guarantees_warn(&b);
