@@ -16,12 +16,13 @@ trap 'rm -rf "$work"' EXIT
 # The parts of Corral that corral for macOS has: no policy files, no gate, no audit log.
 sources="
 $(for name in arena buf emit err float glob hostname ip path rfc3339 run_id str; do echo "src/base/$name.c"; done)
-$(for name in command_rule doc_tree endpoint host_rule net number origin rule settle toml toml_scalar value; do
+$(for name in command_rule doc_tree endpoint host_rule net number origin rule settle subset toml toml_scalar value; do
 	echo "src/policy/$name.c"
 done)
 $(ls src/data/*.c)
 $(find src/plan/*.c src/plan/git/*.c src/plan/net/*.c src/plan/seatbelt/*.c |
 	grep -v -e /snapshot -e /fingerprint -e /explain -e /prompt -e /refusal -e /git/settings -e /git/obeyed)
+src/run/bare_result.c
 src/run/capture.c
 $(ls src/macos/*.c)"
 

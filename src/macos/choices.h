@@ -7,16 +7,18 @@
 #include "base/err.h"
 #include "plan/host.h"
 #include "policy/policy.h"
+#include "policy/subset.h"
 
 struct choices {
-	struct policy policy;
-	bool json;    /* --json: the result as JSON, with the output in it */
-	bool profile; /* --seatbelt: print the profile, run nothing */
-	char **argv;  /* the command; argv[0] is NULL when there is none */
+	struct run_choices run; /* seatbelt: print the profile, run nothing */
+	struct policy policy;   /* its values */
 };
 
 /* Reads the words after the verb. */
-int choices_read(struct arena *a, const struct host *h, char **words, struct choices *ret,
-		 struct err *e);
+int choices_read(struct arena *a, const struct host *h, const char *const *words, size_t n,
+		 struct choices *ret, struct err *e);
+
+/* The options that work here, as --help prints them. */
+void choices_help(struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corral for macOS: `run` one command under a Seatbelt profile, or print the profile.
+/* corral for macOS: `run` one command under a Seatbelt profile or print the profile, `status`.
  *
  * Should:   print the same JSON object as corral(1) on Linux, with the state of every guarantee.
  * Must not: run anything without a profile, or report a guarantee as enforced.
@@ -8,12 +8,13 @@
  * It has not been run: see docs/macos.md. */
 #include "base/auto.h"
 #include "base/emit.h"
-#include "base/rfc3339.h"
 #include "base/run_id.h"
 #include "base/str.h"
 #include "data/other_builds.h"
 #include "macos/choices.h"
 #include "macos/probe.h"
+#include "macos/result.h"
+#include "macos/run_files.h"
 #include "macos/spawn.h"
 #include "macos/watch.h"
 #include "plan/seatbelt/seatbelt.h"
@@ -24,14 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#define STATUS_USAGE 2
-#define STATUS_TIMED_OUT 124
-#define STATUS_SETUP 125
-#define STATUS_REFUSED 126
 
 static int64_t since_1970_ms(void) {
 	struct timespec t;
@@ -39,90 +34,40 @@ static int64_t since_1970_ms(void) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- the result ---- */
+/* ---- what is printed ---- */
 
-static const char *const endings[] = {
-	[ENDING_EXITED] = "exit",   [ENDING_TIMEOUT] = "timeout",     [ENDING_IDLE] = "idle",
-	[ENDING_MEMORY] = "memory", [ENDING_PROCESSES] = "processes", [ENDING_UNMEASURED] = "lost",
-};
-
-static void put_stream(struct emit *j, const char *key, struct capture *c) {
-	size_t len = 0;
-	char *bytes = capture_take(c, &len);
-	emit_bytes(j, key, bytes == NULL ? "" : bytes, bytes == NULL ? 0 : len);
-	free(bytes);
+static int print(struct buf *out, struct err *e) {
+	if (buf_failed(out)) {
+		return err_memory(e, "result");
+	}
+	fputs(out->data, stdout);
+	buf_done(out);
+	return 0;
 }
 
-struct result {
-	const struct plan *plan;
-	const struct policy *policy;
-	const struct macos_outcome *outcome;
-	struct capture *captures;
-	int64_t started_ms;
-};
-
-static void put_ending(struct emit *j, const struct result *r) {
-	int status = r->outcome->status;
-	bool exited = r->outcome->ending == ENDING_EXITED && WIFEXITED(status);
-	emit_int(j, "version", 1);
-	emit_string(j, "reason",
-		    r->outcome->ending == ENDING_EXITED && !exited ? "signal"
-								   : endings[r->outcome->ending]);
-	if (exited) {
-		emit_int(j, "exit_code", WEXITSTATUS(status));
-		emit_null(j, "signal");
-	} else {
-		emit_null(j, "exit_code");
-		emit_int(j, "signal", WTERMSIG(status));
-	}
-	emit_int(j, "duration_ms", r->outcome->duration_ms);
-	put_stream(j, "stdout", &r->captures[0]);
-	put_stream(j, "stderr", &r->captures[1]);
-	emit_object(j, "truncated");
-	emit_int(j, "stdout", (int64_t)r->captures[0].dropped);
-	emit_int(j, "stderr", (int64_t)r->captures[1].dropped);
-	emit_end_object(j);
+static int print_profile(const struct seatbelt_profile *profile, struct err *e) {
+	struct buf out;
+	buf_init(&out);
+	buf_puts(&out, "; " NOT_RUN_MACOS "\n");
+	seatbelt_profile_print(profile, &out);
+	return print(&out, e);
 }
 
-static void put_result(const struct result *r, struct buf *out) {
-	char started[RFC3339_LENGTH + 1], id[RUN_ID_LENGTH + 1];
-	const char *notes[] = {NOT_RUN_MACOS, r->outcome->survivors
-						? "processes of the command could not be killed"
-						: NULL};
-	uint32_t chance;
-	struct emit j;
-	arc4random_buf(&chance, sizeof chance);
-	rfc3339_text(r->started_ms, started);
-	run_id_text(r->started_ms, chance, id);
-	emit_init(&j, out, false);
-	emit_object(&j, NULL);
-	put_ending(&j, r);
-	emit_string(&j, "id", id);
-	emit_string(&j, "started", started);
-	emit_string(&j, "workspace", r->plan->workspace);
-	emit_string(&j, "mode", keys[KEY_MODE].choices[policy_num(r->policy, KEY_MODE)]);
-	emit_string(&j, "net", keys[KEY_NET_MODE].choices[policy_num(r->policy, KEY_NET_MODE)]);
-	emit_string(&j, "level", plan_level_name(r->plan->level));
-	emit_string(&j, "engine", plan_engine_name(r->plan->engine));
-	emit_int(&j, "depth", r->plan->depth);
-	guarantees_emit(&j, r->plan->guarantees);
-	emit_strings(&j, "notes", notes, notes[1] == NULL ? 1 : 2);
-	emit_object(&j, "usage");
-	emit_int(&j, "cpu_ms", r->outcome->cpu_ms);
-	emit_int(&j, "max_rss_kb", r->outcome->max_memory / 1024);
-	emit_end_object(&j);
-	emit_end_object(&j);
-	buf_puts(out, "\n");
+static int print_help(struct err *e) {
+	struct buf out;
+	buf_init(&out);
+	buf_puts(&out, "usage: corral run [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+		       "       corral status [--json]\n\n" NOT_RUN_MACOS "\n\n");
+	choices_help(&out);
+	return print(&out, e);
 }
 
-static int status_of(const struct macos_outcome *o) {
-	if (o->ending == ENDING_TIMEOUT || o->ending == ENDING_IDLE) {
-		return STATUS_TIMED_OUT;
+static void print_error(const struct err *e) {
+	fprintf(stderr, "corral: %s: %s%s%s\n", e->where, e->what, e->sys == 0 ? "" : ": ",
+		e->sys == 0 ? "" : strerror(e->sys));
+	if (e->fix[0] != '\0') {
+		fprintf(stderr, "  remedy: %s\n", e->fix);
 	}
-	if (o->ending == ENDING_UNMEASURED) {
-		return STATUS_SETUP;
-	}
-	return WIFEXITED(o->status) ? WEXITSTATUS(o->status) : 128 + WTERMSIG(o->status);
 }
 
 /* ---- one run ---- */
@@ -148,101 +93,179 @@ static int open_streams(bool capture, struct streams *s, struct err *e) {
 	return s->input >= 0 ? 0 : err_sys(e, "streams", "cannot open /dev/null");
 }
 
-static int run(struct arena *a, const struct plan *plan, const struct seatbelt_profile *profile,
-	       const struct choices *c, int *ret_status, struct err *e) {
+/* One run: its choices, its plan, and what becomes of it. */
+struct one_run {
+	struct arena *a;
+	struct host host;
+	struct choices choices;
+	struct plan plan;
+	struct seatbelt_profile profile;
 	struct capture captures[2];
 	struct macos_outcome outcome;
+	char id[RUN_ID_LENGTH + 1];
+	int64_t started_ms; /* -1: nothing was started */
+	bool planned, ended;
+};
+
+static int start_and_watch(struct one_run *r, struct err *e) {
+	bool json = r->choices.run.json;
 	struct streams s;
-	if (open_streams(c->json, &s, e) != 0) {
+	if (open_streams(json, &s, e) != 0) {
 		return -1;
 	}
 	const struct macos_command command = {
-		.plan = plan,
-		.profile = profile,
-		.argv = c->argv,
-		.fds = {c->json ? s.input : 0, c->json ? s.write[0] : 1, c->json ? s.write[1] : 2}};
-	capture_init(&captures[0], plan->output_bytes);
-	capture_init(&captures[1], plan->output_bytes);
-	int64_t started = since_1970_ms();
-	pid_t pid = macos_spawn(a, &command, e);
+		.plan = &r->plan,
+		.profile = &r->profile,
+		.argv = (char *const *)r->choices.run.argv,
+		.fds = {json ? s.input : 0, json ? s.write[0] : 1, json ? s.write[1] : 2}};
+	r->started_ms = since_1970_ms();
+	pid_t pid = macos_spawn(r->a, &command, e);
 	for (int i = 0; i < 2 && s.write[i] >= 0; i++) {
 		(void)close(s.write[i]); /* the child has its own copy */
 	}
-	if (pid < 0 || macos_watch(plan, pid, s.read, captures, &outcome, e) != 0) {
+	if (pid < 0 || macos_watch(&r->plan, pid, s.read, r->captures, &r->outcome, e) != 0) {
 		return -1;
 	}
-	const struct result r = {plan, &c->policy, &outcome, captures, started};
-	if (c->json) {
-		struct buf out;
-		buf_init(&out);
-		put_result(&r, &out);
-		if (buf_failed(&out)) {
-			return err_memory(e, "result");
-		}
-		fputs(out.data, stdout);
-		buf_done(&out);
-	}
-	*ret_status = status_of(&outcome);
+	r->ended = true;
 	return 0;
 }
 
-static int print_profile(const struct seatbelt_profile *profile, struct err *e) {
+static int make_plan(struct one_run *r, struct err *e) {
+	r->host.command = r->choices.run.argc == 0 ? NULL : r->choices.run.argv[0];
+	if (plan_build(r->a, &r->choices.policy, &r->host, &r->plan, e) != 0 ||
+	    seatbelt_profile_make(r->a, &r->plan, (struct seatbelt_ports){0}, &r->profile, e) !=
+		    0) {
+		return -1;
+	}
+	r->planned = true;
+	return 0;
+}
+
+static int run(struct one_run *r, struct err *e) {
+	uint32_t chance;
+	arc4random_buf(&chance, sizeof chance);
+	run_id_text(since_1970_ms(), chance, r->id);
+	if (make_plan(r, e) != 0) {
+		return -1;
+	}
+	capture_init(&r->captures[0], r->plan.output_bytes);
+	capture_init(&r->captures[1], r->plan.output_bytes);
+	int rc = macos_prepare(&r->plan, e) != 0 ? -1 : start_and_watch(r, e);
+	macos_clean(&r->plan);
+	return rc;
+}
+
+/* A failure has an object, too, unless it is one of the command line. */
+static int print_result(struct one_run *r, const struct err *failure, struct err *e) {
 	struct buf out;
+	const struct macos_result result = {.plan = r->planned ? &r->plan : NULL,
+					    .policy = &r->choices.policy,
+					    .outcome = r->ended ? &r->outcome : NULL,
+					    .failure = failure,
+					    .captures = r->ended ? r->captures : NULL,
+					    .id = r->id,
+					    .started_ms = r->started_ms};
 	buf_init(&out);
-	buf_puts(&out, "; " NOT_RUN_MACOS "\n");
-	seatbelt_profile_print(profile, &out);
-	if (buf_failed(&out)) {
-		return err_memory(e, "profile");
+	if (macos_result_json(&result, &out) != 0) {
+		return err_memory(e, "result");
 	}
-	fputs(out.data, stdout);
-	buf_done(&out);
-	return 0;
+	buf_puts(&out, "\n");
+	return print(&out, e);
 }
 
-static int work(struct arena *a, char **words, int *ret_status, struct err *e) {
-	struct seatbelt_profile profile;
-	struct choices c;
-	struct plan plan;
-	struct host h;
-	if (words[0] == NULL || !streq(words[0], "run")) {
-		return err_set(e, ERR_USAGE, "usage",
-			       "corral run [OPTIONS] -- COMMAND; on macOS there is no other verb");
+static int verb_run(struct arena *a, const char *const *words, size_t n, int *ret_status,
+		    struct err *e) {
+	auto_free struct one_run *r = calloc(1, sizeof *r);
+	if (r == NULL) {
+		return err_memory(e, "run");
 	}
-	if (macos_probe(a, &h, e) != 0 || choices_read(a, &h, words + 1, &c, e) != 0) {
+	r->a = a;
+	r->started_ms = -1;
+	if (macos_probe(a, &r->host, e) != 0 ||
+	    choices_read(a, &r->host, words, n, &r->choices, e) != 0) {
 		return -1;
 	}
-	h.command = c.argv[0];
-	if (plan_build(a, &c.policy, &h, &plan, e) != 0 ||
-	    seatbelt_profile_make(a, &plan, (struct seatbelt_ports){0}, &profile, e) != 0) {
-		return -1;
+	if (r->choices.run.help) {
+		return print_help(e);
 	}
-	if (c.profile) {
-		return print_profile(&profile, e);
+	if (r->choices.run.seatbelt) {
+		return make_plan(r, e) != 0 ? -1 : print_profile(&r->profile, e);
 	}
-	if (!c.json) {
+	if (!r->choices.run.json) {
 		fputs("corral: " NOT_RUN_MACOS "; no guarantee is enforced\n", stderr);
 	}
-	int rc = macos_prepare(&plan, e) != 0 ? -1 : run(a, &plan, &profile, &c, ret_status, e);
-	macos_clean(&plan);
+	int rc = run(r, e);
+	if (r->choices.run.json && (rc == 0 || e->kind != ERR_USAGE)) {
+		const struct err failure = *e;
+		struct err unused;
+		if (print_result(r, rc == 0 ? NULL : &failure, rc == 0 ? e : &unused) != 0) {
+			return -1;
+		}
+	}
+	*ret_status = rc == 0 ? macos_status(&r->outcome) : 0;
 	return rc;
+}
+
+/* ---- status ---- */
+
+/* The guarantees of a run with the defaults. */
+static int verb_status(struct arena *a, const char *const *words, size_t n, int *ret_status,
+		       struct err *e) {
+	static const char *const command[] = {"true"};
+	auto_free struct one_run *r = calloc(1, sizeof *r);
+	bool json = n == 1 && streq(words[0], "--json");
+	struct buf out;
+	if (r == NULL) {
+		return err_memory(e, "status");
+	}
+	if (n > 0 && !json) {
+		return err_set(e, ERR_USAGE, "usage", "status takes only --json");
+	}
+	r->a = a;
+	if (macos_probe(a, &r->host, e) != 0 ||
+	    choices_read(a, &r->host, command, 1, &r->choices, e) != 0 || make_plan(r, e) != 0) {
+		return -1;
+	}
+	buf_init(&out);
+	macos_status_print(&r->plan, json, &out);
+	*ret_status = 0;
+	return print(&out, e);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct arena *a, const char *const *words, size_t n, int *ret_status,
+		   struct err *e);
+} verbs[] = {
+	{"run", verb_run},
+	{"status", verb_status},
+};
+
+static int work(struct arena *a, const char *const *words, size_t n, int *ret_status,
+		struct err *e) {
+	if (n > 0 && (streq(words[0], "--help") || streq(words[0], "-h"))) {
+		return print_help(e);
+	}
+	for (size_t i = 0; n > 0 && i < ARRAY_LEN(verbs); i++) {
+		if (streq(verbs[i].name, words[0])) {
+			return verbs[i].run(a, words + 1, n - 1, ret_status, e);
+		}
+	}
+	(void)err_set(e, ERR_USAGE, "usage", "%s: not a verb of corral for macOS",
+		      n == 0 ? "nothing" : words[0]);
+	return err_fix(e, "the verbs are run and status");
 }
 
 int main(int argc, char **argv) {
 	struct arena a;
 	struct err e = {0};
 	int status = 0;
-	(void)argc;
 	(void)signal(SIGPIPE, SIG_IGN);
 	arena_init(&a);
-	if (work(&a, argv + 1, &status, &e) != 0) {
-		fprintf(stderr, "corral: %s: %s%s%s\n", e.where, e.what, e.sys == 0 ? "" : ": ",
-			e.sys == 0 ? "" : strerror(e.sys));
-		if (e.fix[0] != '\0') {
-			fprintf(stderr, "  remedy: %s\n", e.fix);
-		}
-		status = e.kind == ERR_USAGE     ? STATUS_USAGE
-			 : e.kind == ERR_REFUSED ? STATUS_REFUSED
-						 : STATUS_SETUP;
+	if (work(&a, (const char *const *)argv + 1, argc < 1 ? 0 : (size_t)argc - 1, &status, &e) !=
+	    0) {
+		print_error(&e);
+		status = macos_failure_status(&e);
 	}
 	arena_done(&a);
 	return status;

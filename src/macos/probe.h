@@ -7,9 +7,6 @@
 #include "base/err.h"
 #include "plan/host.h"
 
-/* By its full path: PATH is the caller's. */
-#define SANDBOX_EXEC "/usr/bin/sandbox-exec"
-
 /* The facts of this Mac.  Strings belong to the arena. */
 int macos_probe(struct arena *a, struct host *h, struct err *e);
 

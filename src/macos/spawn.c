@@ -4,155 +4,32 @@
  * Should:   give it three descriptors, the environment of the plan and nothing of the caller's.
  * Must not: start it without the profile: sandbox-exec(1) applies it, and where that program is
  *           missing, sandbox_init_with_parameters() does.
- * Fails:    closed: the child exits with 125 before the command starts.
+ * Fails:    closed: the child says why and ends before the command starts.
  *
  * It has not been run. */
 #include "macos/spawn.h"
 
 #include "base/auto.h"
-#include "base/path.h"
-#include "base/str.h"
-#include "macos/probe.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define WHERE "seatbelt"
 #define STATUS_SETUP 125
 
+extern char **environ;
+
 /* libsandbox, not in a public header: the profile as text, pairs of names and values, NULL.  WebKit
  * declares it so. */
 int sandbox_init_with_parameters(const char *profile, uint64_t flags,
 				 const char *const parameters[], char **error);
-
-/* ---- the run's own files ---- */
-
-static int make_dirs(const char *path, struct err *e) {
-	char part[PATH_MAX];
-	for (const char *at = path + 1;; at++) {
-		if (*at != '/' && *at != '\0') {
-			continue;
-		}
-		size_t len = (size_t)(at - path);
-		if (len >= sizeof part) {
-			return err_set(e, ERR_SETUP, WHERE, "the path is too long: %.100s", path);
-		}
-		memcpy(part, path, len);
-		part[len] = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST) {
-			return err_sys_at(e, WHERE, "cannot create the directory", part);
-		}
-		if (*at == '\0') {
-			return 0;
-		}
-	}
-}
-
-static int write_text(const char *path, const char *text, struct err *e) {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	size_t len = strlen(text);
-	bool done = fd >= 0 && write(fd, text, len) == (ssize_t)len;
-	if (fd >= 0 && close(fd) != 0) {
-		done = false;
-	}
-	return done ? 0 : err_sys_at(e, WHERE, "cannot write the file", path);
-}
-
-int macos_prepare(const struct plan *plan, struct err *e) {
-	/* The last part must be new: another user may have made it in /private/tmp. */
-	if (mkdir(plan->run_dir, 0700) != 0) {
-		return err_sys_at(e, WHERE, "cannot create the directory of the run",
-				  plan->run_dir);
-	}
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		const struct mount *m = &plan->mounts[i];
-		bool own = m->kind == MOUNT_PRIVATE ||
-			   (plan->home_source != NULL && streq(m->target, plan->home_source));
-		if ((own && make_dirs(m->target, e) != 0) ||
-		    (m->kind == MOUNT_FILE && m->text != NULL &&
-		     write_text(m->target, m->text, e) != 0)) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
-/* Symlinks are removed, not followed. */
-static void remove_beneath(const char *dir, int depth) {
-	DIR *d = depth > 64 ? NULL : opendir(dir);
-	for (const struct dirent *entry; d != NULL && (entry = readdir(d)) != NULL;) {
-		char path[PATH_MAX];
-		struct stat st;
-		size_t head = strlen(dir), tail = strlen(entry->d_name);
-		if (streq(entry->d_name, ".") || streq(entry->d_name, "..") ||
-		    head + tail + 2 > sizeof path) {
-			continue;
-		}
-		memcpy(path, dir, head);
-		path[head] = '/';
-		memcpy(path + head + 1, entry->d_name, tail + 1);
-		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-			remove_beneath(path, depth + 1);
-		} else {
-			(void)unlink(path); /* else it stays in /private/tmp */
-		}
-	}
-	if (d != NULL) {
-		(void)closedir(d); /* it was only read */
-	}
-	(void)rmdir(dir); /* as above */
-}
-
-void macos_clean(const struct plan *plan) {
-	remove_beneath(plan->run_dir, 0);
-}
-
-/* ---- arguments ---- */
-
-char **macos_arguments(struct arena *a, const struct macos_command *c) {
-	size_t words = 0, n = 0;
-	while (c->argv[words] != NULL) {
-		words++;
-	}
-	char **out = arena_array(a, words + c->profile->nparams + 5, sizeof *out);
-	if (out == NULL) {
-		return NULL;
-	}
-	out[n++] = arena_strdup(a, SANDBOX_EXEC);
-	out[n++] = arena_strdup(a, "-p");
-	out[n++] = arena_strdup(a, c->profile->text);
-	for (size_t i = 0; i < c->profile->nparams; i++) {
-		out[n++] = arena_printf(a, "-D%s=%s", c->profile->params[i].name,
-					c->profile->params[i].value);
-	}
-	out[n++] = arena_strdup(a, "--");
-	for (size_t i = 0; i < n; i++) {
-		if (out[i] == NULL) {
-			return NULL;
-		}
-	}
-	memcpy(out + n, c->argv, (words + 1) * sizeof *out);
-	return out;
-}
-
-static const char **pairs(struct arena *a, const struct seatbelt_profile *p) {
-	const char **out = arena_array(a, 2 * p->nparams + 1, sizeof *out);
-	for (size_t i = 0; out != NULL && i < p->nparams; i++) {
-		out[2 * i] = p->params[i].name;
-		out[2 * i + 1] = p->params[i].value;
-	}
-	return out;
-}
-
-/* ---- the child ---- */
 
 static bool set_limits(const struct plan *plan) {
 	for (size_t i = 0; i < plan->nrlimits; i++) {
@@ -203,34 +80,74 @@ static void execute(const char *path, char *const argv[], char *const env[]) {
 	}
 }
 
-static void child(const struct macos_command *c, char *const *argv, const char *const *parameters) {
+/* Reports why the command cannot start; `report` is closed by the start itself. */
+static void give_up(int report, const char *what) {
+	struct err e = {0};
+	(void)err_sys(&e, WHERE, what);
+	(void)write(report, &e, sizeof e); /* the exit status says it, too */
+	_exit(STATUS_SETUP);
+}
+
+static void child(const struct macos_command *c, char *const *argv, const char *const *parameters,
+		  int report) {
 	char *error = NULL;
-	if (setsid() < 0 || !take_streams(c->fds) || chdir(c->plan->cwd) != 0 ||
-	    !set_limits(c->plan)) {
-		_exit(STATUS_SETUP);
+	if (setsid() < 0 || !take_streams(c->fds)) {
+		give_up(report, "cannot give the command its session and streams");
+	}
+	if (chdir(c->plan->cwd) != 0) {
+		give_up(report, "cannot change to the directory of the command");
+	}
+	if (!set_limits(c->plan)) {
+		give_up(report, "cannot set the limits of the command");
 	}
 	(void)umask(077);
 	if (access(SANDBOX_EXEC, X_OK) == 0) {
 		execute(SANDBOX_EXEC, argv, c->plan->env);
-	} else if (sandbox_init_with_parameters(c->profile->text, 0, parameters, &error) == 0) {
-		execute(c->argv[0], c->argv, c->plan->env);
+		give_up(report, "cannot start " SANDBOX_EXEC);
 	}
-	_exit(STATUS_SETUP);
+	if (sandbox_init_with_parameters(c->profile->text, 0, parameters, &error) != 0) {
+		give_up(report, "the kernel refused the profile");
+	}
+	environ = c->plan->env; /* its PATH finds the command */
+	execute(c->argv[0], c->argv, c->plan->env);
+	give_up(report, "cannot start the command");
+}
+
+/* Waits until the child has started its program, or says why not. */
+static int hear(int from, pid_t pid, struct err *e) {
+	struct err said;
+	ssize_t n;
+	do {
+		n = read(from, &said, sizeof said);
+	} while (n < 0 && errno == EINTR);
+	if (n == 0) {
+		return 0;
+	}
+	(void)waitpid(pid, NULL, 0); /* the child is ours, and ends */
+	if (n != (ssize_t)sizeof said) {
+		return err_set(e, ERR_SETUP, WHERE, "the child ended without a report");
+	}
+	*e = said;
+	return -1;
 }
 
 pid_t macos_spawn(struct arena *a, const struct macos_command *c, struct err *e) {
 	char **argv = macos_arguments(a, c);
-	const char **parameters = pairs(a, c->profile);
+	const char **parameters = macos_parameters(a, c->profile);
+	int line[2];
 	if (argv == NULL || parameters == NULL) {
 		(void)err_memory(e, WHERE);
 		return -1;
 	}
+	if (pipe(line) != 0 || fcntl(line[1], F_SETFD, FD_CLOEXEC) != 0) {
+		return err_sys(e, WHERE, "pipe failed");
+	}
 	pid_t pid = fork();
 	if (pid == 0) {
-		child(c, argv, parameters);
+		child(c, argv, parameters, line[1]);
 	}
-	if (pid < 0) {
-		(void)err_sys(e, WHERE, "fork failed");
-	}
-	return pid;
+	(void)close(line[1]); /* it has no data */
+	int rc = pid < 0 ? err_sys(e, WHERE, "fork failed") : hear(line[0], pid, e);
+	(void)close(line[0]); /* it was only read */
+	return rc != 0 ? -1 : pid;
 }

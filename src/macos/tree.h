@@ -25,13 +25,22 @@ struct tree {
 	bool full;
 };
 
+/* A living process, as the kernel lists it. */
+struct process {
+	pid_t pid, parent, session;
+	uint64_t started_us;
+};
+
 struct tree_usage {
 	uint64_t memory; /* bytes, of all living ones */
 	uint64_t cpu_ns; /* of all that were seen, with their waited-for children */
 	size_t processes;
 };
 
-/* Adds new processes and drops those that ended; -1 when the kernel gives no list. */
+/* Adds the new processes of a list of all, and drops those that are not in it; never `self`. */
+void tree_update(struct tree *t, const struct process *all, size_t n, pid_t self);
+
+/* Lists all processes, and measures those of the run; -1 when the kernel gives no list. */
 int tree_sample(struct tree *t, struct tree_usage *ret);
 
 /* SIGKILL to every process, again until none is left or it was tried often; false: some are. */

@@ -9,7 +9,7 @@
 #include "macos/watch.h"
 
 #include "base/auto.h"
-#include "macos/tree.h"
+#include "macos/limits.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +23,6 @@
 
 #define WHERE "watch"
 #define SAMPLE_MS 20
-#define GRACE_MAX_MS 60000
 
 struct watch {
 	const struct plan *plan;
@@ -79,33 +78,14 @@ static void take_output(struct watch *w, int fd) {
 	}
 }
 
-static bool is_over(int64_t limit_ms, int64_t since_ms, int64_t now) {
-	return limit_ms != LIMIT_NONE && now - since_ms >= limit_ms;
-}
-
-/* The limit that is exceeded; ENDING_EXITED for none. */
 static enum macos_ending judge(struct watch *w) {
-	const struct sampled *limits = &w->plan->sampled;
+	struct macos_times times = {w->began_ms, w->heard_ms, now_ms()};
 	struct tree_usage use;
-	int64_t now = now_ms();
-	if (is_over(w->plan->timeout_ms, w->began_ms, now)) {
-		return ENDING_TIMEOUT;
-	}
-	if (is_over(w->plan->idle_ms, w->heard_ms, now)) {
-		return ENDING_IDLE;
-	}
-	if (tree_sample(w->tree, &use) != 0) {
-		return limits->memory != 0 || limits->processes != 0 ? ENDING_UNMEASURED
-								     : ENDING_EXITED;
-	}
-	if ((int64_t)use.memory > w->out->max_memory) {
+	bool measured = tree_sample(w->tree, &use) == 0;
+	if (measured && (int64_t)use.memory > w->out->max_memory) {
 		w->out->max_memory = (int64_t)use.memory;
 	}
-	if (limits->memory != 0 && (int64_t)use.memory > limits->memory) {
-		return ENDING_MEMORY;
-	}
-	bool many = limits->processes != 0 && (int64_t)use.processes > limits->processes;
-	return many || w->tree->full ? ENDING_PROCESSES : ENDING_EXITED;
+	return macos_limits(w->plan, &times, measured ? &use : NULL, w->tree->full);
 }
 
 /* Waits for the next event or sample; false when the command has ended. */
@@ -124,10 +104,7 @@ static bool step(struct watch *w) {
 
 /* SIGTERM, and after the grace period the end. */
 static void ask_to_end(struct watch *w) {
-	int64_t grace = w->plan->grace_ms == LIMIT_NONE || w->plan->grace_ms > GRACE_MAX_MS
-				? GRACE_MAX_MS
-				: w->plan->grace_ms;
-	int64_t until = now_ms() + grace;
+	int64_t until = now_ms() + macos_grace_ms(w->plan);
 	tree_signal(w->tree, SIGTERM);
 	while (!w->ended && now_ms() < until) {
 		w->ended = !step(w);

@@ -1,56 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the options of corral.exe and the file of --policy.
+/* The options and keys that work in corral.exe, and the file of --policy.
  *
- * Should:   take an option exactly as corral(1) does, by the same row and with the same checks.
+ * Should:   read a path as Windows writes it.
  * Must not: accept an option or key that this system does not enforce.
  * Fails:    closed: nothing runs after an argument that was not understood. */
 #include "windows/choices.h"
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "data/options.h"
-#include "data/profiles.h"
-#include "policy/value.h"
 #include "windows/grants.h"
 
 #include <stdio.h>
 
 #define WHERE "usage"
 
-/* The keys that work here.  A key with `only` takes no other value. */
-static const struct {
-	enum key_id key;
-	const char *const *only;
-} known[] = {
-	{KEY_MODE, (const char *const[]){"read-only", "workspace-write", NULL}},
-	{KEY_WORKSPACE, NULL},
-	{KEY_ANY_WORKSPACE, NULL},
-	{KEY_CHDIR, NULL},
-	{KEY_LEVEL, (const char *const[]){"auto", "standard", "none", NULL}},
-	{KEY_MIN_LEVEL, NULL},
-	{KEY_REQUIRE, NULL},
-	{KEY_ALLOW_DEGRADED, NULL},
-	{KEY_ACCEPT_NO_SANDBOX, NULL},
-	{KEY_FS_READ, NULL},
-	{KEY_FS_WRITE, NULL},
-	{KEY_FS_HOME, (const char *const[]){"ephemeral", NULL}},
-	{KEY_NET_MODE, (const char *const[]){"none", "full", NULL}},
-	{KEY_ENV_PASS, NULL},
-	{KEY_ENV_SET, NULL},
-	{KEY_ENV_ALLOW_DANGEROUS, NULL},
-	{KEY_LIMITS_TIMEOUT, NULL},
-	{KEY_LIMITS_IDLE_TIMEOUT, NULL},
-	{KEY_LIMITS_OUTPUT, NULL},
-	{KEY_LIMITS_PROCESSES, NULL},
-	{KEY_LIMITS_MEMORY, NULL},
-	{KEY_LIMITS_CPUS, NULL},
+static const struct subset_key known[] = {
+	{KEY_MODE, .only = (const char *const[]){"read-only", "workspace-write", NULL}},
+	{KEY_WORKSPACE},
+	{KEY_ANY_WORKSPACE},
+	{KEY_CHDIR},
+	{KEY_LEVEL, .only = (const char *const[]){"auto", "standard", "none", NULL}},
+	{KEY_MIN_LEVEL},
+	{KEY_REQUIRE},
+	{KEY_ALLOW_DEGRADED},
+	{KEY_ACCEPT_NO_SANDBOX},
+	{KEY_FS_READ},
+	{KEY_FS_WRITE},
+	/* A persistent home is not implemented. */
+	{KEY_FS_HOME, .only = (const char *const[]){"ephemeral", NULL}, .own_default = true},
+	{KEY_NET_MODE, .only = (const char *const[]){"none", "full", NULL}},
+	{KEY_ENV_PASS},
+	{KEY_ENV_SET},
+	{KEY_ENV_ALLOW_DANGEROUS},
+	{KEY_LIMITS_TIMEOUT},
+	{KEY_LIMITS_IDLE_TIMEOUT},
+	{KEY_LIMITS_OUTPUT},
+	/* On Linux the default counts threads, too. */
+	{KEY_LIMITS_PROCESSES, .own_default = true},
+	{KEY_LIMITS_MEMORY},
+	{KEY_LIMITS_CPUS},
 };
 
-/* Why a key does not work here, where "not implemented" would say too little. */
-static const struct {
-	enum key_id key;
-	const char *why;
-} reasons[] = {
+static const struct subset_reason reasons[] = {
 	{KEY_UID, "Windows has no user ids"},
 	{KEY_GID, "Windows has no group ids"},
 	{KEY_LIMITS_GRACE, "Windows has no SIGTERM: the job is terminated at once"},
@@ -59,33 +50,17 @@ static const struct {
 	{KEY_ACCEPT_FULL_ACCESS, "run the command without corral.exe instead"},
 };
 
-static const char *const *only(enum key_id key, bool *ret_known) {
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (known[i].key == key) {
-			*ret_known = true;
-			return known[i].only;
-		}
-	}
-	*ret_known = false;
-	return NULL;
-}
-
-const char *choices_why_not(enum key_id key) {
-	bool works;
-
-	(void)only(key, &works);
-	for (size_t i = 0; !works && i < ARRAY_LEN(reasons); i++) {
-		if (reasons[i].key == key) {
-			return reasons[i].why;
-		}
-	}
-	return works ? NULL : "not implemented on Windows";
-}
-
-static int refuse(const char *as, const char *why, struct err *e) {
-	(void)err_set(e, ERR_USAGE, WHERE, "%s: %s", as, why);
-	return err_fix(e, "`corral.exe run --help` lists the options that work here");
-}
+static const struct subset_option without_key[] = {
+	{OPTION_HELP},
+	{OPTION_JSON},
+	{OPTION_VERBOSE},
+	{OPTION_STDIN},
+	{OPTION_NO_CONFIG},
+	{OPTION_POLICY_FILE},
+	{OPTION_SET},
+	{OPTION_COMMAND_STRING, "there is no /bin/sh; name the shell: -- cmd.exe /d /c ..., -- "
+				"powershell.exe -Command ..."},
+};
 
 static bool is_path(const struct key *k) {
 	return k->type == TYPE_PATH || k->type == TYPE_PATHS;
@@ -130,190 +105,38 @@ static int take_path(const struct where *w, const struct key *k, const char *tex
 	return 0;
 }
 
-static int check_value(const char *as, const struct key *k, const struct value *v, struct err *e) {
-	bool works;
-	const char *const *values = only((enum key_id)(k - keys), &works);
-	char why[160] = "works here only with";
-
-	for (size_t i = 0; values != NULL && values[i] != NULL; i++) {
-		size_t n = strlen(why);
-		if (k->type == TYPE_ENUM && streq(k->choices[v->num], values[i])) {
-			return 0;
-		}
-		(void)snprintf(why + n, sizeof why - n, "%s %s", i > 0 ? "," : "", values[i]);
-	}
-	return values == NULL ? 0 : refuse(as, why, e);
-}
-
-static int take_text(struct arena *a, const char *as, enum key_id key, const char *text,
-		     struct run_choices *c, struct err *e) {
-	const struct key *k = &keys[key];
-	const struct where w = {.a = a, .origin = {.kind = ORIGIN_OPTION, .name = as}};
-	const char *why_not = choices_why_not(key);
-
-	if (why_not != NULL) {
-		return refuse(as, why_not, e);
-	}
-	if (is_path(k)) {
-		return take_path(&w, k, text, &c->values[key], e);
-	}
-	return value_from_text(&w, k, text, &c->values[key], e) != 0
-		       ? -1
-		       : check_value(as, k, &c->values[key], e);
-}
-
-/* Values that mean the same as on Linux.  fs.home differs: a persistent one is not implemented. */
-static bool defaults_here(enum key_id key) {
-	return key != KEY_FS_HOME && key != KEY_LIMITS_PROCESSES && choices_why_not(key) == NULL;
-}
+static const struct subset subset = {
+	.name = "Windows",
+	.fix = "`corral.exe run --help` lists the options that work here",
+	.keys = known,
+	.nkeys = ARRAY_LEN(known),
+	.reasons = reasons,
+	.nreasons = ARRAY_LEN(reasons),
+	.options = without_key,
+	.noptions = ARRAY_LEN(without_key),
+	.take_path = take_path,
+};
 
 int choices_default(struct arena *a, struct run_choices *c, struct err *e) {
-	for (size_t i = 0; i < default_rows_count; i++) {
-		const struct default_row *row = &default_rows[i];
-		const char *text = c->json && row->tool_call != NULL ? row->tool_call : row->person;
-		struct value *v = &c->values[row->key];
-		if (!defaults_here(row->key) || v->set) {
-			continue;
-		}
-		const struct where w = {.a = a, .origin = {.kind = ORIGIN_BUILTIN}};
-		if (value_from_text(&w, &keys[row->key], text, v, e) != 0) {
-			return -1;
-		}
+	const struct where from = {.a = a};
+
+	if (subset_default(&subset, &from, c->json, c, e) != 0) {
+		return -1;
 	}
 	c->values[KEY_FS_HOME].set = true;
 	c->values[KEY_FS_HOME].num = HOME_EPHEMERAL;
 	return 0;
 }
 
-/* ---- options ---- */
-
-static const struct option_row *row_of(const char *name, size_t len, int letter) {
-	for (size_t i = 0; i < options_count; i++) {
-		const struct option_row *row = &options[i];
-		bool named = letter == 0 ? row->name != NULL && strlen(row->name) == len &&
-						   strncmp(row->name, name, len) == 0
-					 : row->letter == letter;
-		if (named && (row->verbs & FOR_RUN) != 0) {
-			return row;
-		}
-	}
-	return NULL;
-}
-
-static int take_set(struct arena *a, const char *value, struct run_choices *c, struct err *e) {
-	const char *equals = strchr(value, '=');
-	char *name = equals == NULL ? NULL : arena_strndup(a, value, (size_t)(equals - value));
-	const struct key *k = name == NULL ? NULL : key_by_name(name);
-
-	if (k == NULL) {
-		(void)err_set(e, ERR_USAGE, WHERE, "--set %s: KEY=VALUE expected, with a known key",
-			      value);
-		return err_fix(e, "example: --set limits.timeout=30s");
-	}
-	return take_text(a, arena_printf(a, "--set %s", name), (enum key_id)(k - keys), equals + 1,
-			 c, e);
-}
-
-static int take_list(struct arena *a, const char *as, enum key_id key, const char *text,
-		     struct run_choices *c, struct err *e) {
-	for (;;) {
-		size_t n = strcspn(text, ",");
-		char *one = arena_strndup(a, text, n);
-		if (one == NULL) {
-			return err_memory(e, WHERE);
-		}
-		if (take_text(a, as, key, one, c, e) != 0) {
-			return -1;
-		}
-		if (text[n] == '\0') {
-			return 0;
-		}
-		text += n + 1;
-	}
-}
-
-static int take_option(struct arena *a, const struct option_row *row, const char *as,
-		       const char *value, struct run_choices *c, struct err *e) {
-	/* read_option() refuses an option that lacks its argument. */
-	const char *text = value != NULL ? value : row->fixed != NULL ? row->fixed : "";
-
-	switch (row->id) {
-	case OPTION_SETS_KEY:
-		return (row->commas ? take_list : take_text)(a, as, row->key, text, c, e);
-	case OPTION_HELP:
-		c->help = true;
-		return 0;
-	case OPTION_JSON:
-		c->json = true;
-		return 0;
-	case OPTION_VERBOSE:
-		c->verbose = true;
-		return 0;
-	case OPTION_STDIN:
-		c->pass_stdin = true;
-		return 0;
-	case OPTION_NO_CONFIG:
-		return 0; /* there is no other file here */
-	case OPTION_POLICY_FILE:
-		c->policy_file = text;
-		return 0;
-	case OPTION_SET:
-		return take_set(a, text, c, e);
-	case OPTION_COMMAND_STRING:
-		return refuse(as,
-			      "there is no /bin/sh; name the shell: -- cmd.exe /d /c ..., -- "
-			      "powershell.exe -Command ...",
-			      e);
-	default:
-		return refuse(as, "not implemented on Windows", e);
-	}
-}
-
-/* One word of options and, if it needs one, its argument; *at is behind them afterwards. */
-static int read_option(struct arena *a, const char *const *words, size_t n, size_t *at,
-		       struct run_choices *c, struct err *e) {
-	const char *word = words[(*at)++];
-	bool long_form = word[1] == '-';
-	size_t len = long_form ? strcspn(word + 2, "=") : 1;
-	const char *attached = long_form ? (word[2 + len] == '=' ? word + 3 + len : NULL)
-					 : (word[2] != '\0' ? word + 2 : NULL);
-	const struct option_row *row = row_of(word + 2, len, long_form ? 0 : word[1]);
-	const char *as = arena_strndup(a, word, long_form ? 2 + len : 2);
-
-	if (as == NULL) {
-		return err_memory(e, WHERE);
-	}
-	if (row == NULL) {
-		return refuse(as, "unknown option", e);
-	}
-	if (row->argument == NULL && attached != NULL) {
-		return refuse(as, "takes no argument", e);
-	}
-	if (row->argument != NULL && attached == NULL) {
-		if (*at == n) {
-			return refuse(as, "needs an argument", e);
-		}
-		attached = words[(*at)++];
-	}
-	return take_option(a, row, as, attached, c, e);
-}
-
 int choices_read(struct arena *a, const char *const *words, size_t n, struct run_choices *c,
 		 struct err *e) {
-	size_t at = 0;
+	const struct where from = {.a = a};
 
-	while (at < n && words[at][0] == '-' && words[at][1] != '\0') {
-		if (streq(words[at], "--")) {
-			at++;
-			break;
-		}
-		if (read_option(a, words, n, &at, c, e) != 0) {
-			return -1;
-		}
-	}
-	c->argv = words + at;
-	c->argc = n - at;
-	return 0;
+	return subset_read(&subset, &from, words, n, c, e);
+}
+
+void choices_help(struct buf *out) {
+	subset_help(&subset, out);
 }
 
 const char *choices_policy_file(const char *const *words, size_t n) {
@@ -338,26 +161,31 @@ static int take_doc(struct arena *a, const char *name, const char *key, const st
 
 	(void)snprintf(as, sizeof as, "%s:%d: %s", name, d->line, key);
 	if (k == NULL) {
-		return refuse(as, "unknown key", e);
+		return subset_refuse(&subset, as, "unknown key", e);
 	}
 	struct value *v = &c->values[k - keys];
-	const char *why_not = choices_why_not((enum key_id)(k - keys));
+	char room[SUBSET_WHY_MAX];
+	const char *why_not = subset_why_not(&subset, (enum key_id)(k - keys), room);
 	if (why_not != NULL) {
-		return refuse(as, why_not, e);
+		return subset_refuse(&subset, as, why_not, e);
 	}
 	if (!is_path(k)) {
-		return value_from_doc(&w, k, d, v, e) != 0 ? -1 : check_value(as, k, v, e);
+		return value_from_doc(&w, k, d, v, e) != 0
+			       ? -1
+			       : subset_check(&subset, as, (enum key_id)(k - keys), v, e);
 	}
 	enum doc_type wanted = k->type == TYPE_PATH ? DOC_STRING : DOC_ARRAY;
 	if (d->type != wanted) {
-		return refuse(as, wanted == DOC_STRING ? "must be a string" : "must be a list", e);
+		return subset_refuse(&subset, as,
+				     wanted == DOC_STRING ? "must be a string" : "must be a list",
+				     e);
 	}
 	if (wanted == DOC_STRING) {
 		return take_path(&w, k, d->str, v, e);
 	}
 	for (const struct doc *one = d->first; one != NULL; one = one->next) {
 		if (one->type != DOC_STRING) {
-			return refuse(as, "must be a list of strings", e);
+			return subset_refuse(&subset, as, "must be a list of strings", e);
 		}
 		if (take_path(&w, k, one->str, v, e) != 0) {
 			return -1;
@@ -401,37 +229,4 @@ int choices_read_policy(struct arena *a, const char *name, const char *text, siz
 		}
 	}
 	return 0;
-}
-
-/* ---- help ---- */
-
-static bool option_works(const struct option_row *row) {
-	switch (row->id) {
-	case OPTION_SETS_KEY:
-		return choices_why_not(row->key) == NULL;
-	case OPTION_HELP:
-	case OPTION_JSON:
-	case OPTION_VERBOSE:
-	case OPTION_STDIN:
-	case OPTION_NO_CONFIG:
-	case OPTION_POLICY_FILE:
-	case OPTION_SET:
-		return true;
-	default:
-		return false;
-	}
-}
-
-void choices_help(struct buf *out) {
-	for (size_t i = 0; i < options_count; i++) {
-		const struct option_row *row = &options[i];
-		char left[48];
-		if ((row->verbs & FOR_RUN) == 0 || row->name == NULL || !option_works(row)) {
-			continue;
-		}
-		(void)snprintf(left, sizeof left, "--%s%s%s", row->name,
-			       row->argument == NULL ? "" : " ",
-			       row->argument == NULL ? "" : row->argument);
-		buf_printf(out, "  %-32s %s\n", left, row->help);
-	}
 }

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line and the policy file of corral.exe.
  *
- * Options and keys are the rows of data/options.c and data/keys.c.  Those that this system cannot
- * do, or not yet, are refused by name: none is accepted and ignored. */
+ * The options and keys that this system cannot do, or not yet, are refused by name: none is
+ * accepted and ignored (policy/subset.h). */
 #ifndef CORRAL_WINDOWS_CHOICES_H
 #define CORRAL_WINDOWS_CHOICES_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "policy/policy.h"
+#include "policy/subset.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-
-struct run_choices {
-	struct value values[KEY_COUNT];
-	bool help, json, verbose, pass_stdin;
-	const char *policy_file; /* --policy; NULL: none */
-	const char *const *argv; /* the command */
-	size_t argc;
-};
 
 /* The values that no option has set. */
 int choices_default(struct arena *a, struct run_choices *c, struct err *e);
@@ -40,8 +31,5 @@ const char *choices_policy_file(const char *const *words, size_t n);
 
 /* The options that work here, as --help prints them. */
 void choices_help(struct buf *out);
-
-/* NULL: the key works here; else why not. */
-const char *choices_why_not(enum key_id key);
 
 #endif

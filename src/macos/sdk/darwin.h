@@ -251,6 +251,8 @@ struct passwd *getpwuid(uid_t uid);
 #define SIGPIPE 13
 #define SIGKILL 9
 #define SIGTERM 15
+#define SIGXCPU 24
+#define SIGXFSZ 25
 #define SIGSTOP 17
 #define SIG_DFL ((void (*)(int))0)
 #define SIG_IGN ((void (*)(int))1)
@@ -263,6 +265,7 @@ int kill(pid_t pid, int sig);
 #define WIFEXITED(s) (((s)&0177) == 0)
 #define WEXITSTATUS(s) (((s) >> 8) & 0xff)
 #define WTERMSIG(s) ((s)&0177)
+#define WIFSIGNALED(x) (((x)&0177) != 0177 && ((x)&0177) != 0)
 struct rlimit {
 	rlim_t rlim_cur, rlim_max;
 };
