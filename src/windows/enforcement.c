@@ -3,12 +3,14 @@
  * little.
  *
  * Should:   name for each guarantee the mechanism, or the reason why it is weaker or absent.
- * Must not: claim a mechanism that the facts do not have: under wine that is nearly all.
+ * Must not: claim a mechanism that the facts do not have: under wine that is nearly all.  Or report
+ *           a guarantee as enforced where no row has shown it: the rows ran under wine alone.
  * Fails:    closed: a guarantee without a row is absent. */
 #include "windows/enforcement.h"
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "data/other_builds.h"
 
 #include <stdio.h>
 
@@ -205,6 +207,17 @@ enum level enforcement_level(const struct facts *facts, const struct run_choices
 	return wanted && facts->appcontainer && facts->job ? LEVEL_STANDARD : LEVEL_NONE;
 }
 
+static struct windows_guarantee make(size_t row, const struct facts *facts,
+				     const struct run_choices *c) {
+	struct windows_guarantee made = rows[row].make(facts, c);
+
+	if (made.state == WINDOWS_ENFORCED && !facts->wine) {
+		made.state = WINDOWS_WEAKER;
+		made.why = NOT_RUN_WINDOWS;
+	}
+	return made;
+}
+
 void enforcement_make(const struct facts *facts, const struct run_choices *c,
 		      struct windows_enforcement *ret) {
 	const char *const *names = keys[KEY_REQUIRE].choices;
@@ -219,7 +232,7 @@ void enforcement_make(const struct facts *facts, const struct run_choices *c,
 		*made = (struct windows_guarantee){.why = "not implemented on Windows"};
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 			if (streq(rows[i].name, names[ret->count])) {
-				*made = rows[i].make(facts, c);
+				*made = make(i, facts, c);
 			}
 		}
 		made->name = names[ret->count];
@@ -283,7 +296,7 @@ int enforcement_check(const struct facts *facts, const struct run_choices *c,
 	}
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		bool requested = rows[i].limit != KEY_COUNT && limited(c, rows[i].limit);
-		struct windows_guarantee made = rows[i].make(facts, c);
+		struct windows_guarantee made = make(i, facts, c);
 		if (requested && made.state == WINDOWS_ABSENT &&
 		    !has(&c->values[KEY_ALLOW_DEGRADED], rows[i].name)) {
 			(void)err_set(e, ERR_SETUP, WHERE, "%s would be absent: %s", rows[i].name,
