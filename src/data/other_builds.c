@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row a build.
  *
- * Should:   say of each build what nobody has tried.
+ * Should:   say of each build which part has not been run.
  * Must not: list a backend of this build: backend/rows_linux.c has those.
  * Fails:    never: a table. */
 #include "data/other_builds.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The builds of Corral for other systems, and what is not known about them. */
+/* The builds of Corral for other systems, and which part of them has not been run. */
 #ifndef CORRAL_DATA_OTHER_BUILDS_H
 #define CORRAL_DATA_OTHER_BUILDS_H
 

@@ -34,7 +34,7 @@ static int64_t since_1970_ms(void) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static int print(struct buf *out, struct err *e) {
 	if (buf_failed(out)) {
@@ -93,7 +93,7 @@ static int open_streams(bool capture, struct streams *s, struct err *e) {
 	return s->input >= 0 ? 0 : err_sys(e, "streams", "cannot open /dev/null");
 }
 
-/* One run: its choices, its plan, and what becomes of it. */
+/* One run: its choices, its plan and its end. */
 struct one_run {
 	struct arena *a;
 	struct host host;

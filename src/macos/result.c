@@ -51,7 +51,7 @@ static void put_guarantees(struct emit *j, const void *arg) {
 	guarantees_emit(j, ((const struct plan *)arg)->guarantees);
 }
 
-/* What a plan adds. */
+/* The keys that need a plan. */
 static void fill_plan(const struct macos_result *r, struct bare_result *b) {
 	b->workspace = r->plan->workspace;
 	b->mode = keys[KEY_MODE].choices[policy_num(r->policy, KEY_MODE)];

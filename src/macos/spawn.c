@@ -139,6 +139,7 @@ pid_t macos_spawn(struct arena *a, const struct macos_command *c, struct err *e)
 		(void)err_memory(e, WHERE);
 		return -1;
 	}
+	/* macOS has no pipe2(2); POSIX_SPAWN_CLOEXEC_DEFAULT makes both close-on-exec. */
 	if (pipe(line) != 0 || fcntl(line[1], F_SETFD, FD_CLOEXEC) != 0) {
 		return err_sys(e, WHERE, "pipe failed");
 	}

@@ -169,6 +169,7 @@ def order(tree):
 def built(tree):
     named = {f"src/{name}" for name in re.findall(r"(?<!output: )'([\w/]+\.c)'", tree.whole().text("src/meson.build"))}
     named |= {f"src/windows/{name}" for name in re.findall(r"^ +'(\w+\.c)',$", tree.whole().text("src/windows/meson.build"), re.MULTILINE)}
+    named |= {f"src/{name}" for name in re.findall(r"^ +'\.\./([\w/]+\.c)',$", tree.whole().text("src/windows/meson.build"), re.MULTILINE)}
     # scripts/macos-build.sh compiles all of src/macos.
     named |= set(tree.whole().files("src/macos/*.c"))
     return sorted(named.symmetric_difference(tree.whole().files("src/**/*.c")))
