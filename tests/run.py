@@ -22,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
+SANITIZED = " (sanitized)"  # after the name of a program
 
 # How much of the corpus and of the attempts a proof takes to each level.  Below standard
 # files are open, so what is attempted there is never attempted as root.
@@ -47,7 +48,7 @@ def state_of(corral):
 def sanitized_programs(build, corral):
     # The tripwire stands in for malloc, which is what the sanitizer does too; and it does not know the stack of the
     # spinner's thread.
-    return list(programs(build, " (sanitized)", state_of(corral), without=("test_tripwire", "test_broker_spinner")))
+    return list(programs(build, SANITIZED, state_of(corral), without=("test_tripwire", "test_broker_spinner")))
 
 
 def common(build, corral):
@@ -111,7 +112,7 @@ def check_suites(build, corral, probe):
     yield "macos", [PYTHON, f"{HERE}/seatbelt/compile.py"]
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--quick"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
-    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "50", "--layers", "25"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
     yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     for level, who in (("full", "both"), ("standard", "user")):
@@ -405,6 +406,12 @@ def count(name, status, text, verbose):
     return passed, failed, skipped
 
 
+def asked_for(suites, only):
+    """Those that the command line names, and the build that one of them needs."""
+    needed = {SANITIZE} if any(name.endswith(SANITIZED) for name in only) else set()
+    return [suite for suite in suites if not only or suite[0] in needed | set(only)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=f"{ROOT}/build")
@@ -438,7 +445,7 @@ def main():
             chosen += [(SANITIZE, ["sh", "-c", f"{args.sanitize} && echo ok 1 - it builds && echo 1..1"])]
         if journal:
             journal.names = [name for name, _ in chosen]
-        chosen = [suite for suite in chosen if not args.only or suite[0] in args.only]
+        chosen = asked_for(chosen, args.only)
         if not proof:  # which has an order of its own
             chosen.sort(key=lambda suite: LONGEST.index(suite[0]) if suite[0] in LONGEST else len(LONGEST))
         if journal:
@@ -450,7 +457,7 @@ def main():
         beside = [Suite(*suite, None if suite[0] == SANITIZE else seconds) for suite in chosen if suite[0] in BESIDE]
         schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE + TIMED], journal, seconds, args.verbose)
         schedule.run(AT_ONCE, [suite for suite in beside if suite.name == SANITIZE],
-                     lambda: sanitized_programs(args.sanitized, corral))
+                     lambda: asked_for(sanitized_programs(args.sanitized, corral), args.only))
         for suite in beside:
             if suite.name != SANITIZE:
                 schedule.finish(suite)

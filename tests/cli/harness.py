@@ -62,12 +62,13 @@ def short(value, most=600):
 
 def wait_until(probe, seconds=PATIENCE):
     """The first true answer of probe, or its last answer."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.01
     while True:
         answer = probe()
         if answer or time.monotonic() >= end:
             return answer
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.1)
 
 
 def until_empty(look, seconds=PATIENCE):

@@ -19,10 +19,11 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from traces import HUNG, PATIENCE  # noqa: E402  the path has to be set first
+from traces import HUNG, PATIENCE, processes  # noqa: E402  the path has to be set first
 
 OUTSIDER = 61184 + os.getpid() % 4096  # an account that this process alone uses
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+BEFORE = processes()  # none of them is a test's
 
 
 class Failure(AssertionError):
@@ -39,9 +40,10 @@ def equal(got, wanted, what):
 
 
 def wait_until(probe, seconds=PATIENCE):
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.01
     while not (answer := probe()) and time.monotonic() < end:
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.1)  # some probes read /proc or start a client
     return answer
 
 
@@ -56,10 +58,10 @@ def alive(pid):
 def marked(mark):
     """The live processes with this text among their arguments."""
     found = []
-    for name in os.listdir("/proc"):
+    for name, _ in processes() - BEFORE:
         try:
             with open(f"/proc/{name}/cmdline", "rb") as file:
-                if name.isdigit() and mark.encode() in file.read() and alive(name):
+                if mark.encode() in file.read() and alive(name):
                     found.append(int(name))
         except OSError:
             pass
