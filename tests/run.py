@@ -261,7 +261,7 @@ BESIDE_NICE = "5"  # not 19: beside somebody's busy loops that would be for ever
 # Those of `make check` that take longest are begun first, so that no processor is idle at the end.
 LONGEST = ("escape", "cli", "session: user, full", "session: user, standard", "session: root, full", "escape (standard)", "compat",
            "agents", "sdk")
-AT_ONCE = 2 + len(os.sched_getaffinity(0))  # suites, which mostly wait
+AT_ONCE = min(2 + len(os.sched_getaffinity(0)), 8)  # suites, which mostly wait
 CHECK_SECONDS = 1800  # a suite of `make check` that is silent for longer hangs: it is killed, and its last lines are shown
 LOOK_SECONDS = 5
 

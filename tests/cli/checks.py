@@ -68,7 +68,7 @@ def register(suite):
 
     @test("check path knows what belongs to one run alone")
     def _(box):
-        for path in ("/tmp/x", "/proc/self/environ", "/dev/null"):
+        for path in (f"{box.dir}-x", "/proc/self/environ", "/dev/null"):
             found = verdict(box, path)
             equal(found["error"], "outside", path)
             contains(found["reason"], "only inside a run", path)

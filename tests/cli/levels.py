@@ -45,12 +45,12 @@ def register(suite):
         box.run(*at("standard", "-c", "echo x >made; mkdir d; mv made d/; ln d/made two; rm two")).exited(0)
         equal(box.read("ws/d/made"), "x\n", "what was made")
         for what in ("echo x >>../outside/file", "cat ../outside/file", "rm ../outside/file", "chmod 777 ../outside/file",
-                     "touch -d 2001-01-01 ../outside/file", "echo x >/tmp/corral-was-here", "mkdir ../outside/d"):
+                     "touch -d 2001-01-01 ../outside/file", f"echo x >{box.dir}-was-here", "mkdir ../outside/d"):
             done = box.run(*at("standard", "-c", what))
             check(done.status != 0, f"{what} succeeded")
         equal(box.read("outside/file"), "mine\n", "the file outside")
         equal(os.stat(f"{box.dir}/outside/file").st_mode & 0o777, 0o644, "its mode")
-        check(not os.path.exists("/tmp/corral-was-here"), "it wrote to /tmp")
+        check(not os.path.exists(f"{box.dir}-was-here"), "it wrote to /tmp")
 
     @test("at level standard TMPDIR and HOME are private, and TMPDIR is gone afterwards", root=True)
     def _(box):

@@ -211,7 +211,7 @@ def register(suite):
                 opens_nothing(box, "permission", at(level), ("/etc/hosts", "--write"))
         # A whole HOME, / and /tmp are no grant for one file.
         for level in LEVELS:
-            for path in (f"{box.home}/absent/new", "/absent", "/tmp/absent"):
+            for path in (f"{box.home}/absent/new", "/absent", f"{box.dir}-absent"):
                 grant = why(box, *at(level), path, "--write")["grant"]
                 check(grant is None, f"{path}: {grant}")
 
@@ -240,14 +240,14 @@ def register(suite):
                 equal(done.status == 0, allowed, f"{done}")
             check(why(box, *at(level), "/usr/bin/env")["allowed"], "a system file")
             check(why(box, *at(level), "--exec", "/usr/bin/env")["allowed"], "a system program")
-        check(why(box, *at("full"), "/tmp/x", "--write")["allowed"], "the private /tmp")
+        check(why(box, *at("full"), f"{box.dir}-x", "--write")["allowed"], "the private /tmp")
         # The workspace lies in /tmp as well: beside it the host has files.
         box.write("beside", "x\n")
         found = why(box, *at("full"), f"{box.dir}/beside", "--write")
         equal([found["allowed"], found["grant"]], [True, f"--write {box.dir}/beside"], "the host's own file")
         box.run(*at("full"), *shlex.split(found["grant"]), "--", *sh(f"echo mine >{box.dir}/beside")).exited(0)
         equal(box.read("beside"), "mine\n", "the file of the host")
-        check(not why(box, *at("full"), "/tmp/x")["allowed"], "a file of the host's /tmp")
+        check(not why(box, *at("full"), f"{box.dir}-x")["allowed"], "a file of the host's /tmp")
         check(why(box, *at("full", "--cow"), "new", "--write")["allowed"], "an overlay can be written")
 
     @test("why reads an argument by its form, and does not guess")

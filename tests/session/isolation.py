@@ -162,13 +162,13 @@ os.kill(-1, 9) if sys.argv[3] == "die" else print(s.recv(4096))
 def test_a_request_of_a_session_that_has_ended_is_refused(service):
     """The daemon is stopped meanwhile, so it accepts the connection when its process is dead."""
     link, go, sent = (f"{service.workspace}/{name}" for name in ("link.sock", "go", "sent"))
-    words = ["/usr/bin/python3", "-c", LEAVE_A_REQUEST, link]
+    words, mark = ["/usr/bin/python3", "-c", LEAVE_A_REQUEST, link], f"hostile{os.getpid()}"
     os.link(service.admin, link)
     session = service.create("--socket", link)
-    inside = service.command("session", "exec", session, "--", *words, "hostile", "die")
+    inside = service.command("session", "exec", session, "--", *words, mark, "die")
     try:
         supervisors = children(service.process.pid)
-        check(wait_until(lambda: marked("hostile")), "the command did not begin")
+        check(wait_until(lambda: marked(mark)), "the command did not begin")
         time.sleep(0.3)
         os.kill(service.process.pid, signal.SIGSTOP)
         with open(go, "w", encoding="utf-8"):
@@ -181,7 +181,7 @@ def test_a_request_of_a_session_that_has_ended_is_refused(service):
     outside = service.command(*words[1:], "friendly", "live", executable=words[0])
     equal(outside.wait(), 0, f"control outside: {outside.communicate()}")
     names = {row["name"] for row in service.client().call("session.list", all=True)["sessions"]}
-    check("friendly" in names and "hostile" not in names, f"the sessions: {names}")
+    check("friendly" in names and mark not in names, f"the sessions: {names}")
     service.good("session", "stop", "friendly")
     for path in (link, go, sent):
         os.unlink(path)
