@@ -167,6 +167,9 @@ int command_argv(const struct invocation *inv, const char ***ret, struct corral_
 /* The acts of `corral test`, inside and outside; returns the exit status. */
 int probe_main(char **words, size_t nwords);
 
+/* The first program of a container (data/container_start.h); returns only with an error. */
+int container_start_main(char **words, size_t nwords);
+
 /* prompt.c: reads a line from the terminal without echo, up to cap bytes; -1 when there is no
  * terminal, or the user gave up. */
 long prompt_hidden(const char *text, char *out, size_t cap);

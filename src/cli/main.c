@@ -12,6 +12,7 @@
 #include "base/errno_name.h"
 #include "base/str.h"
 #include "data/acts.h"
+#include "data/container_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -348,6 +349,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	}
 	if (streq(words[0], PROBE_WORD)) {
 		return check_caller(err) == 0 ? probe_main(words + 1, nwords - 1) : -1;
+	}
+	if (streq(words[0], CONTAINER_START_WORD)) {
+		return check_caller(err) == 0 ? container_start_main(words + 1, nwords - 1) : -1;
 	}
 	if (words[0][0] == '-') {
 		return usage_error(err, "options follow the verb: corral run [options] -- COMMAND",

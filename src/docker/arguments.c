@@ -9,7 +9,9 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/container_start.h"
 #include "docker/seccomp_json.h"
+#include "gate/gate.h"
 #include "linux/bpf.h"
 
 #include <limits.h>
@@ -275,6 +277,36 @@ static void put_environment(struct words *w, const struct policy *p) {
 	}
 }
 
+/* The first program of the container, which leads to the gate (data/container_start.h). */
+static void put_start(struct words *w, const struct host *h) {
+	struct container_run *c = w->c;
+	char list[GATE_LISTENERS_MAX * sizeof "65535,"] = "";
+	size_t len = 0;
+	bool low = false;
+
+	if (c->nports == 0) {
+		return;
+	}
+	for (size_t i = 0; i < c->nports; i++) {
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s%u", i == 0 ? "" : ",",
+					c->ports[i]); /* it fits */
+		low = low || c->ports[i] < 1024;
+	}
+	if (low) {
+		put(w, "--sysctl=net.ipv4.ip_unprivileged_port_start=0");
+	}
+	const char *socket = path_join(w->a, w->plan->run_dir, CONTAINER_SOCKET_NAME);
+	put_volume(w, h->container->start, CONTAINER_START_PROGRAM, false);
+	put_volume(w, socket == NULL ? "" : socket, CONTAINER_START_SOCKET, false);
+	const char *const words[] = {CONTAINER_START_PROGRAM, CONTAINER_START_WORD,
+				     CONTAINER_START_SOCKET, list};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		c->start[i] = arena_strdup(w->a, words[i]);
+		w->out_of_memory = w->out_of_memory || c->start[i] == NULL;
+	}
+	w->out_of_memory = w->out_of_memory || socket == NULL;
+}
+
 static int put_profile(struct words *w, struct err *e) {
 	struct buf json;
 
@@ -306,16 +338,12 @@ static int check(const struct words *w, struct err *e) {
 }
 
 int container_arguments(struct arena *a, const struct policy *p, const struct host *h,
-			struct plan *plan, struct err *e) {
+			struct plan *plan, struct container_run *c, struct err *e) {
 	bool podman = streq(engine_name(p), "podman");
-	struct container_run *c = arena_alloc(a, sizeof *c);
 	struct words w = {.a = a, .plan = plan, .c = c};
 
-	if (c == NULL) {
-		return err_memory(e, WHERE);
-	}
-	*c = (struct container_run){.program = h->container->program,
-				    .env = engine_environment(a, h)};
+	c->program = h->container->program;
+	c->env = engine_environment(a, h);
 	/* podman has no record of a container that it has removed. */
 	c->removes = !podman;
 	c->rm_option = podman ? "--time=0" : NULL;
@@ -336,14 +364,11 @@ int container_arguments(struct arena *a, const struct policy *p, const struct ho
 	put_limits(&w);
 	put_boundary(&w, h, podman);
 	put_mounts(&w);
+	put_start(&w, h);
 	put_environment(&w, p);
 	put(&w, "-w");
 	put(&w, "%s", plan->cwd);
 	put(&w, "-i");
 	put(&w, "%s", policy_str(p, KEY_DOCKER_IMAGE));
-	if (put_profile(&w, e) != 0 || check(&w, e) != 0) {
-		return -1;
-	}
-	plan->container = c;
-	return 0;
+	return put_profile(&w, e) != 0 ? -1 : check(&w, e);
 }

@@ -12,6 +12,11 @@
  * streams of the run, and later `kill` and `rm --force` with the container's name, which is the id
  * of the run.  Arguments are vectors; no shell reads them.
  *
+ * With a gate (gate.c) the first program of the container passes listeners of its loopback to the
+ * watcher, over a socket in the directory of the run that takes one connection:
+ *
+ *   container: corral container-start ──listeners──> watcher ──WIRE_LISTENER──> gate
+ *
  *   dies             noticed by                      then
  *   supervisor       watcher: channel, its pidfd     the container is removed
  *   docker run       watcher: its pidfd              that is the end; the container is removed
@@ -24,6 +29,9 @@
 
 #include "backend/backend.h"
 
+/* In the directory of the run. */
+#define CONTAINER_SOCKET_NAME "gate"
+
 /* A small file in the directory of the run: the profile, a mask, a generated text. */
 struct container_file {
 	const char *path, *text; /* NULL: an empty directory */
@@ -34,6 +42,10 @@ struct container_run {
 	const char *name;
 	const char *program;
 	char **run; /* "docker", "run", …, the image; the command follows */
+	/* With a gate: the words between them (data/container_start.h), and the ports. */
+	char *start[4];
+	uint16_t *ports;
+	size_t nports; /* 0: no gate */
 	size_t nrun, run_cap;
 	char **env;   /* of the engine's command */
 	bool removes; /* the engine removes the container at its end, and has recorded events */
@@ -57,9 +69,13 @@ const char *engine_name(const struct policy *p);
 int container_prepare(struct arena *a, const struct policy *p, const struct host *h,
 		      struct plan *ret, struct err *e);
 
-/* arguments.c: fills plan->container. */
+/* arguments.c: everything of *c but the ports. */
 int container_arguments(struct arena *a, const struct policy *p, const struct host *h,
-			struct plan *plan, struct err *e);
+			struct plan *plan, struct container_run *c, struct err *e);
+
+/* gate.c: the ports of the container's loopback that the gate serves. */
+int container_gate(struct arena *a, const struct policy *p, const struct host *h, struct plan *plan,
+		   struct container_run *c, struct err *e);
 
 /* names.c: masks and read-only mounts for existing files that rules about names cover.  *ret_later:
  * there are rules that names which do not exist yet would fall under. */

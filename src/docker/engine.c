@@ -13,14 +13,15 @@
 #include "linux/program_output.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define WHERE "container"
-/* A daemon that starts on demand takes seconds. */
-#define ANSWER_MS 20000
+/* A daemon that starts on demand takes seconds, and podman on a busy machine half a minute. */
+#define ANSWER_MS 60000
 #define CLIENT_FILE ".docker/config.json"
 #define CLIENT_FILE_MAX ((size_t)64 * 1024)
 
@@ -250,6 +251,24 @@ static uint64_t most_processes(void) {
 	return limit.rlim_max < pids ? limit.rlim_max : pids;
 }
 
+/* The corral beside this program, which a caller of the library may be; NULL: none. */
+static const char *find_start(struct arena *a) {
+	char path[PATH_MAX];
+	static const char name[] = "/corral";
+	ssize_t len = readlink("/proc/self/exe", path, sizeof path - sizeof name);
+	char *slash = NULL;
+
+	if (len > 0) {
+		path[len] = '\0';
+		slash = strrchr(path, '/');
+	}
+	if (slash == NULL) {
+		return NULL;
+	}
+	memcpy(slash, name, sizeof name);
+	return access(path, X_OK) == 0 ? arena_strdup(a, path) : NULL;
+}
+
 int engine_probe(struct arena *a, const struct policy *p, struct host *h, struct err *e) {
 	const struct engine_row *n =
 		streq(engine_name(p), engines[0].name) ? &engines[0] : &engines[1];
@@ -269,6 +288,7 @@ int engine_probe(struct arena *a, const struct policy *p, struct host *h, struct
 		return err_memory(e, WHERE);
 	}
 	*c = (struct host_container){.program = q.program,
+				     .start = find_start(a),
 				     .proxies = n == &engines[0] && has_proxies(h)};
 	c->processes = most_processes();
 	if (check_daemon(h, e) != 0 || ask_engine(n, &q, c, e) != 0 ||

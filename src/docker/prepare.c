@@ -27,8 +27,9 @@ static bool has_items(const struct value *v) {
 	return v->count > 0;
 }
 
-static bool is_filtered(const struct value *v) {
-	return v->set && (v->num == NET_FILTERED || v->num == NET_RESTRICTED);
+static bool is_filtered(const struct policy *p) {
+	int64_t mode = policy_num(p, KEY_NET_MODE);
+	return mode == NET_FILTERED || mode == NET_RESTRICTED;
 }
 
 static bool is_deny(const struct value *v) {
@@ -53,9 +54,7 @@ static const struct {
 	bool (*is_there)(const struct value *v);
 	const char *why;
 } refused[] = {
-	{KEY_NET_MODE, is_filtered, "the gate cannot serve the network of a container"},
-	{KEY_NET_PUBLISH, has_items, "the gate cannot serve the network of a container"},
-	{KEY_NET_HOST_PORTS, has_items, "the gate cannot serve the network of a container"},
+	{KEY_NET_PUBLISH, has_items, "the gate cannot make a socket in the network of a container"},
 	{KEY_COMMANDS_DEFAULT, is_deny, "the engine does not restrict which programs run"},
 	{KEY_FS_COW, is_on, "the engine does not keep the changes of a mounted directory apart"},
 	{KEY_NESTED, is_on, "the engine's filter refuses namespaces"},
@@ -132,6 +131,11 @@ static struct policy policy_of(const struct policy *p) {
 	own.values[KEY_LEVEL].num = LEVEL_AUTO;
 	own.values[KEY_MIN_LEVEL].num = LEVEL_NONE;
 	own.values[KEY_REQUIRE].count = 0;
+	if (is_filtered(p)) {
+		/* Without a broker nothing leads a connect(2) to the gate, but its proxies do. */
+		own.values[KEY_NET_PROXY] = (struct value){
+			.set = true, .num = 1, .origin = p->values[KEY_NET_MODE].origin};
+	}
 	return own;
 }
 
@@ -149,8 +153,9 @@ static void report(struct plan *plan, const struct host *h, bool later) {
 	g[GUARANTEE_FS_WRITE] = ENFORCED("engine", "mount");
 	g[GUARANTEE_FS_READ] = ENFORCED("engine", "mount");
 	g[GUARANTEE_FS_DENY] = later ? WEAKER(LATER, "mount") : ENFORCED("mount");
-	g[GUARANTEE_NET] = plan->own_net ? ENFORCED("engine", "netns")
-					 : (struct guarantee_report){.why = "net.mode is full"};
+	g[GUARANTEE_NET] = !plan->own_net   ? (struct guarantee_report){.why = "net.mode is full"}
+			   : plan->net.gate ? ENFORCED("engine", "netns", "gate")
+					    : ENFORCED("engine", "netns");
 	g[GUARANTEE_IPC] = WEAKER("a socket of the host that lies in the workspace or in a granted "
 				  "directory can be reached: a container has no broker",
 				  "engine", "ipcns");
@@ -166,6 +171,12 @@ static void report(struct plan *plan, const struct host *h, bool later) {
 		       "watcher");
 }
 
+/* A limit that someone chose; a run goes without those of the built-in policy, and reports it. */
+static bool lacks(const struct policy *p, enum key_id key, bool controller) {
+	const struct value *v = &p->values[key];
+	return !controller && is_limit(v) && v->origin.kind != ORIGIN_BUILTIN;
+}
+
 int container_prepare(struct arena *a, const struct policy *p, const struct host *h,
 		      struct plan *ret, struct err *e) {
 	bool later = false;
@@ -173,12 +184,19 @@ int container_prepare(struct arena *a, const struct policy *p, const struct host
 	if (check_settings(p, e) != 0 || check_host(p, h, e) != 0) {
 		return -1;
 	}
+	struct container_run *c = arena_alloc(a, sizeof *c);
+	if (c == NULL) {
+		return err_memory(e, WHERE);
+	}
+	*c = (struct container_run){.nports = 0};
 	const struct host all = host_of(h);
 	const struct policy own = policy_of(p);
 	if (plan_build(a, &own, &all, ret, e) != 0) {
 		return -1;
 	}
-	if (ret->processors != 0 || ret->sampled.memory != 0 || ret->sampled.processes != 0) {
+	if (ret->processors != 0 || ret->sampled.memory != 0 || ret->sampled.processes != 0 ||
+	    lacks(p, KEY_LIMITS_MEMORY, h->container->memory) ||
+	    lacks(p, KEY_LIMITS_PROCESSES, h->container->pids)) {
 		(void)err_set(e, ERR_SETUP, WHERE,
 			      "%s does not enforce a limit of this policy on this host (memory %s, "
 			      "processes %s, cpu %s)",
@@ -192,10 +210,11 @@ int container_prepare(struct arena *a, const struct policy *p, const struct host
 	ret->broker = ret->judges = ret->use_cgroup = false;
 	ret->traits = 0;
 	ret->run_dir = h->run_dir;
-	if (container_names(a, h, ret, &later, e) != 0 ||
-	    container_arguments(a, p, h, ret, e) != 0) {
+	if (container_names(a, h, ret, &later, e) != 0 || container_gate(a, p, h, ret, c, e) != 0 ||
+	    container_arguments(a, p, h, ret, c, e) != 0) {
 		return -1;
 	}
+	ret->container = c;
 	report(ret, h, later);
 	return guarantees_check(ret, p, e);
 }

@@ -55,7 +55,7 @@ static int make_words(struct arena *a, const struct spawn_request *r, struct wat
 	while (r->argv[n] != NULL) {
 		n++;
 	}
-	k->run = arena_array(a, c->nrun + n + 2, sizeof *k->run);
+	k->run = arena_array(a, c->nrun + ARRAY_LEN(c->start) + n + 2, sizeof *k->run);
 	char *since = arena_printf(a, "--since=%lld", (long long)time(NULL) - 1);
 	char *filter = arena_printf(a, "--filter=container=%s", c->name);
 	if (k->run == NULL || since == NULL || filter == NULL) {
@@ -66,6 +66,9 @@ static int make_words(struct arena *a, const struct spawn_request *r, struct wat
 			k->run[at++] = word("-t"); /* before the image */
 		}
 		k->run[at++] = c->run[i];
+	}
+	for (size_t i = 0; c->nports > 0 && i < ARRAY_LEN(c->start); i++) {
+		k->run[at++] = c->start[i];
 	}
 	memcpy(k->run + at, r->argv, (n + 1) * sizeof *k->run);
 	(void)snprintf(k->signal_word, sizeof k->signal_word, "--signal=");
@@ -103,6 +106,10 @@ static void make_failures(const struct spawn_request *r, struct watcher *k) {
 	(void)err_set(&k->failures[2], ERR_NOT_FOUND, WHERE,
 		      "%.200s is not in the image; the engine's message is on stderr", command);
 	(void)err_fix(&k->failures[2], "name a program of the image, or another image");
+	(void)err_set(&k->failures[WATCHER_STATUSES], ERR_SETUP, WHERE,
+		      "the container's first program could not listen for the gate");
+	(void)err_fix(&k->failures[WATCHER_STATUSES],
+		      "see the messages on stderr; without a network: --net none");
 }
 
 /* The directory of the run: the profile, masks and texts. */
@@ -217,9 +224,24 @@ static void drop_watcher(struct watcher *k) {
 	drop_fd(&k->supervisor);
 	drop_fd(&k->lock);
 	drop_fd(&k->master);
+	drop_fd(&k->listen);
+	drop_fd(&k->gate);
 	for (size_t i = 0; i < 3; i++) {
 		drop_fd(&k->fds[i]);
 	}
+}
+
+static struct child child_of(const struct spawn_request *r) {
+	return (struct child){.pidfd = -1,
+			      .channel = -1,
+			      .ask = -1,
+			      .memory = -1,
+			      .scope = SCOPE_NONE,
+			      .gate = GATE_PROCESS_NONE,
+			      .samplers = SAMPLERS_NONE,
+			      .run_dir = r->plan->run_dir,
+			      .container = r->plan->container,
+			      .timings = r->timings};
 }
 
 int container_spawn(struct arena *a, const struct spawn_request *r, struct child *ret,
@@ -231,27 +253,22 @@ int container_spawn(struct arena *a, const struct spawn_request *r, struct child
 			    .lock = -1,
 			    .fds = {-1, -1, -1},
 			    .master = -1,
+			    .listen = -1,
+			    .start = -1,
+			    .gate = -1,
 			    .terminal = r->terminal,
 			    .rehearse = r->rehearse,
 			    .pidfd = -1,
 			    .deadline = -1,
 			    .end_at = -1};
-	struct child c = {.pidfd = -1,
-			  .channel = -1,
-			  .ask = -1,
-			  .memory = -1,
-			  .scope = SCOPE_NONE,
-			  .gate = GATE_PROCESS_NONE,
-			  .samplers = SAMPLERS_NONE,
-			  .run_dir = r->plan->run_dir,
-			  .container = r->plan->container,
-			  .timings = r->timings};
+	struct child c = child_of(r);
 
 	make_failures(r, &k);
 	int rc = check_request(r, e) == 0 && make_words(a, r, &k, e) == 0 &&
 				 run_state_new(&c.run_state, e) == 0 &&
 				 make_files(k.c, r->plan->run_dir, &k.lock, e) == 0 &&
-				 open_streams(r, &k, e) == 0 && open_channel(&k, &c, e) == 0
+				 open_streams(r, &k, e) == 0 && open_channel(&k, &c, e) == 0 &&
+				 container_gate_start(r, &k, &c, e) == 0
 			 ? 0
 			 : -1;
 	k.state = c.run_state;
@@ -263,6 +280,7 @@ int container_spawn(struct arena *a, const struct spawn_request *r, struct child
 	if (rc != 0) {
 		scratch_remove(r->plan->run_dir);
 		drop_fd(&c.channel);
+		gate_process_end(&c.gate);
 		spawn_free_records(&c);
 		return -1;
 	}

@@ -204,6 +204,11 @@ static void report(struct watcher *k, int status) {
 		if (!t.started && !k->killed) {
 			r.kind = REPORT_ERROR;
 			r.err = k->failures[own ? code - WATCHER_STATUS_ENGINE : 0];
+		} else if (own && !k->killed && container_gate_failed(k)) {
+			bool found = k->nlisteners == k->c->nports;
+			r.kind = REPORT_ERROR;
+			r.err = k->failures[found ? code - WATCHER_STATUS_ENGINE
+						  : WATCHER_STATUSES];
 		}
 		if (t.oom && !k->killed) {
 			atomic_store(&k->state->overrun, OVERRUN_MEMORY);
@@ -270,13 +275,22 @@ static int timeout(const struct watcher *k, int64_t now) {
 
 /* True: the engine's command has ended. */
 static bool watch(struct watcher *k) {
-	struct pollfd p[] = {{.fd = k->pidfd, .events = POLLIN},
-			     {.fd = k->channel, .events = POLLIN | POLLRDHUP},
-			     {.fd = k->supervisor, .events = POLLIN}};
 	for (;;) {
+		struct pollfd p[] = {{.fd = k->pidfd, .events = POLLIN},
+				     {.fd = k->channel, .events = POLLIN | POLLRDHUP},
+				     {.fd = k->supervisor, .events = POLLIN},
+				     {.fd = k->listen, .events = POLLIN},
+				     {.fd = k->start, .events = POLLIN}};
 		int64_t now = clock_ms();
 		clock_step(k, now);
 		if (poll(p, ARRAY_LEN(p), timeout(k, now)) < 0) {
+			continue;
+		}
+		if (p[3].revents != 0) {
+			container_gate_accept(k);
+		}
+		if (p[4].revents != 0) {
+			container_gate_receive(k); /* before the end: it may have failed */
 			continue;
 		}
 		if (p[0].revents != 0) {
@@ -290,8 +304,8 @@ static bool watch(struct watcher *k) {
 }
 
 _Noreturn void watcher_main(struct watcher *k) {
-	const int kept[] = {k->channel, k->supervisor, k->lock,  k->fds[0],
-			    k->fds[1],  k->fds[2],     k->master};
+	const int kept[] = {k->channel, k->supervisor, k->lock,   k->fds[0], k->fds[1],
+			    k->fds[2],  k->master,     k->listen, k->gate};
 	struct report started = {.kind = REPORT_STARTED}, pty = {.kind = REPORT_PTY};
 
 	init_reset_signals(); /* all stay blocked */

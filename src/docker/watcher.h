@@ -18,11 +18,15 @@ struct watcher {
 	const struct container_run *c;
 	char **run; /* with the command */
 	char *kill[6], *remove[7], *tell[12];
-	char signal_word[24];                  /* in kill[] */
-	char until_word[40];                   /* in tell[] */
-	struct err failures[WATCHER_STATUSES]; /* from WATCHER_STATUS_ENGINE on */
-	int channel, supervisor, lock;         /* descriptors */
+	char signal_word[24]; /* in kill[] */
+	char until_word[40];  /* in tell[] */
+	/* From WATCHER_STATUS_ENGINE on, and of the container's first program. */
+	struct err failures[WATCHER_STATUSES + 1];
+	int channel, supervisor, lock; /* descriptors */
 	int fds[3], master;
+	int listen, start, gate; /* gate.c: the first program of the container; the gate; -1 */
+	size_t nlisteners;       /* that the gate has */
+	int start_error;         /* errno of the first program; 0 */
 	bool terminal, rehearse;
 	struct run_state *state;
 	pid_t pid; /* of the engine's command */
@@ -30,6 +34,15 @@ struct watcher {
 	int64_t deadline, end_at; /* ms; -1 */
 	bool timed_out, killed;
 };
+
+/* gate.c.  Starts the gate's process, and the socket for the container's first program. */
+int container_gate_start(const struct spawn_request *r, struct watcher *k, struct child *c,
+			 struct err *e);
+/* In the watcher: k->listen is readable; k->start is. */
+void container_gate_accept(struct watcher *k);
+void container_gate_receive(struct watcher *k);
+/* The command was not executed. */
+bool container_gate_failed(const struct watcher *k);
 
 /* The watcher's life; does not return. */
 _Noreturn void watcher_main(struct watcher *k);

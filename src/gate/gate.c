@@ -111,6 +111,34 @@ static void take_sockets(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 	}
 }
 
+static void inside_ready(struct loop_watch *w, uint32_t events) {
+	struct publisher *p = CONTAINER_OF(w, struct publisher, listener.watch);
+	(void)events;
+
+	for (int i = 0; i < MESSAGES; i++) {
+		int fd = listener_accept(&p->listener);
+		if (fd < 0) {
+			return;
+		}
+		flow_accepted(p->listener.gate, p->port, fd);
+	}
+}
+
+/* WIRE_LISTENER: without a broker programs connect to it themselves. */
+static void take_listener(struct gate *g, const struct wire *w, int fd) {
+	auto_fd listener = fd;
+
+	if (listener < 0 || g->ninside == GATE_LISTENERS_MAX) {
+		return;
+	}
+	struct publisher *p = &g->inside[g->ninside++];
+	*p = (struct publisher){
+		.listener = {.gate = g, .watch = {.fd = take_fd(&listener), .ready = inside_ready}},
+		.port = w->port,
+	};
+	(void)listener_open(&p->listener); /* on failure connections stay in the accept queue */
+}
+
 /* WIRE_SOCKET; its flow may have ended meanwhile. */
 static void take_socket(struct gate *g, const struct wire *w, int fd) {
 	struct flow *f = flow_by_ticket(g, w->id);
@@ -134,6 +162,9 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 	case WIRE_SOCKET:
 		take_socket(g, w, n == 1 ? take_fd(&fds[0]) : -1);
 		break;
+	case WIRE_LISTENER:
+		take_listener(g, w, n == 1 ? take_fd(&fds[0]) : -1);
+		break;
 	case WIRE_ANSWER:
 	case WIRE_WANT_SOCKET:
 	case WIRE_WANT_SERVER:
@@ -145,6 +176,10 @@ static void take_message(struct gate *g, const struct wire *w, int fds[WIRE_FDS]
 static void begin_end(struct gate *g) {
 	g->ending = true;
 	loop_drop(&g->loop, &g->channel);
+	for (size_t i = 0; i < g->ninside; i++) {
+		loop_alarm_clear(&g->loop, &g->inside[i].listener.pause);
+		loop_close(&g->loop, &g->inside[i].listener.watch);
+	}
 	(void)loop_alarm_set(&g->loop, &g->drained, DRAIN_MS);
 	size_t left = g->nflows; /* the pages of unused flows are not touched */
 	for (size_t i = 0; i < GATE_FLOWS && left > 0; i++) {

@@ -32,6 +32,9 @@
 
 #define GATE_PUBLISH_MAX 16
 
+/* Of a container (WIRE_LISTENER): both proxies, and one for each port of --host-port. */
+#define GATE_LISTENERS_MAX 34
+
 struct gate_setup {
 	const struct net_plan *net;
 	struct ledger *ledger;

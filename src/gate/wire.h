@@ -21,6 +21,8 @@ enum wire_kind {
 	WIRE_WANT_SERVER, /* to the broker, without a network namespace: make a TCP socket of
 			   * `family` and connect it to the run's own listener on `port` */
 	WIRE_SOCKET,      /* to the gate: that socket; without a descriptor: it failed */
+	WIRE_LISTENER,    /* to the gate, from the watcher of a container, which has no broker: a
+			   * listener on `port` of the sandbox's loopback */
 };
 
 /* RELAY, PENDING and SYN are two each: IPv4, then IPv6, which a kernel may not have. */

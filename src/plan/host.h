@@ -95,6 +95,7 @@ struct host_cgroup {
 /* A container engine, as its own command reports it (docker/engine.c). */
 struct host_container {
 	const char *program;    /* path of its command */
+	const char *start;      /* the program that connects a container to the gate; NULL: none */
 	bool rootless;          /* containers have the caller's rights, not root's */
 	bool seccomp;           /* it loads profiles */
 	bool memory, pids, cpu; /* limits that it enforces */

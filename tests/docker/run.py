@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backends docker and podman with real engines: boundary, reasons, time-outs, nothing left.  Speaks TAP.
 
-    tests/docker/run.py --corral build/corral [--only WORDS]
+    tests/docker/run.py --corral build/corral [--as root|user] [--only WORDS]
 
 Needs root.  dockerd and the storage of podman are new ones in a directory of their own, which goes again with everything
-in it.  The image is busybox alone.  crun refuses a host with both versions of control groups, so this program unmounts
-one of them in a mount namespace of its own."""
+in it.  With --as user podman is rootless.  The image is busybox alone, and a mount point for /usr.  Everything runs on the
+machine of the network lab (tests/net/lab.py), in mounts of its own: crun refuses a host with both versions of control
+groups, and an ordinary user needs ids in /etc/subuid."""
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +19,13 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, f"{HERE}/../net")
+
+import lab  # noqa: E402  the path has to be set first
+
 WAIT_SECONDS = 120
+USER = "games"
 TOOLS = "sh cat echo ls id touch mkdir rm sleep env kill true wget dd mount".split()
 
 
@@ -38,8 +46,8 @@ def until(happened, *said):
 
 
 class Engine:
-    def __init__(self, place, corral):
-        self.place, self.corral, self.daemon = place, corral, None
+    def __init__(self, place, corral, network):
+        self.place, self.corral, self.daemon, self.network = place, corral, None, network
         self.ws = f"{place}/ws"
         os.makedirs(self.ws)
         self.env = dict(os.environ, HOME=f"{place}/home", TMPDIR=place)
@@ -54,13 +62,19 @@ class Engine:
 
     def make_image(self):
         root = f"{self.place}/root"
-        for name in ("bin", "tmp", "etc", "proc", "sys", "dev", "run"):
+        for name in ("bin", "tmp", "etc", "proc", "sys", "dev", "run", "usr"):
             os.makedirs(f"{root}/{name}")
+        for name in ("lib", "lib64"):
+            os.symlink(f"usr/{name}", f"{root}/{name}")
         shutil.copy("/bin/busybox", f"{root}/bin/busybox")
         for tool in TOOLS:
             os.symlink("busybox", f"{root}/bin/{tool}")
-        tar = subprocess.run(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
-        found = self.call("import", "-", "corral-test", stdin=tar).stdout.decode().split()[-1]
+        self.tar = subprocess.run(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+        return self.import_image("corral-test")
+
+    def import_image(self, name, *changes):
+        words = [word for change in changes for word in ("--change", change)]
+        found = self.call("import", *words, "-", name, stdin=self.tar).stdout.decode().split()[-1]
         return found if found.startswith("sha256:") else f"sha256:{found}"
 
     def words(self, *words):
@@ -82,6 +96,9 @@ class Engine:
         if self.daemon:
             self.daemon.terminate()
             self.daemon.wait(WAIT_SECONDS)
+        if os.getuid() != 0:  # files of the user's other ids
+            self.call("unshare", "rm", "-rf", f"{self.place}/graph", status=None)
+        shutil.rmtree(self.place, ignore_errors=True)
 
 
 class Docker(Engine):
@@ -104,6 +121,8 @@ class Podman(Engine):
     counts_oom = False  # with version 1 of control groups conmon records none
 
     def start(self):
+        self.env["XDG_RUNTIME_DIR"] = f"{self.place}/runtime"
+        os.mkdir(self.env["XDG_RUNTIME_DIR"], 0o700)
         path = self.env["CONTAINERS_STORAGE_CONF"] = f"{self.place}/storage.conf"
         with open(path, "w", encoding="utf-8") as out:
             out.write(f'[storage]\ndriver = "vfs"\ngraphroot = "{self.place}/graph"\nrunroot = "{self.place}/run"\n')
@@ -185,6 +204,11 @@ def endings_have_their_reasons(n):
     began = time.monotonic()
     got = n.json("--timeout", "2s", "--", "sleep", "1000")
     expect(got["reason"] == "timeout" and time.monotonic() - began < 60, got)
+    if os.getuid() != 0:  # without version 2 of control groups
+        done = n.run("--memory", "64M", "--", "touch", "ran")
+        expect(done.returncode == 125 and "does not enforce a limit" in done.stderr, done.stderr)
+        expect(not os.path.exists(f"{n.ws}/ran"), "it ran without the limit")
+        return
     got = n.json("--memory", "64M", "--", "sh", "-c", "x=a; while :; do x=$x$x$x; done")
     expect(got["reason"] == ("oom" if n.counts_oom else "signal") and got["signal"] == 9, got)
 
@@ -196,6 +220,140 @@ def the_report_says_where_a_container_is_weaker(n):
     expect([got[x] for x in ("fs.deny", "lifetime", "ipc")] == ["weaker"] * 3, got)
     done = n.run("--require", "lifetime", "--", "touch", "ran")
     expect(done.returncode == 125 and "lifetime" in done.stderr and not os.path.exists(f"{n.ws}/ran"), done.stderr)
+
+
+# ---- the gate ----
+
+CURL = "/usr/bin/curl -sS --max-time 60"
+
+
+def needs_lab(n):
+    if n.network is None:
+        raise Skipped("the network lab does not start here")
+    if not os.path.exists("/usr/bin/curl"):
+        raise Skipped("curl is not installed")
+
+
+def heard(n, pattern, since):
+    with open(f"{n.network}/origin.log", encoding="utf-8", errors="replace") as log:
+        log.seek(since)
+        return re.search(pattern, log.read())
+
+
+def mark(n):
+    return os.path.getsize(f"{n.network}/origin.log")
+
+
+@row
+def allowed_hosts_are_reached_and_no_other(n):
+    needs_lab(n)
+    began = mark(n)
+    control = subprocess.run([*CURL.split(), "http://evil.test/control"], capture_output=True, text=True, check=False)
+    expect(heard(n, "target=/control", began), "control", control.stderr)
+    began = mark(n)
+    got = n.json("--read", "/usr", "--allow-host", "allowed.test", "--", "sh", "-c",
+                 f"{CURL} http://allowed.test/a; {CURL} -k https://allowed.test/b; {CURL} -k -x $all_proxy https://allowed.test/c;"
+                 f"{CURL} http://evil.test/d; {CURL} -k https://evil.test/e; {CURL} -k -x $all_proxy https://evil.test/f;"
+                 f"{CURL} --noproxy '*' http://11.0.0.66/g; {CURL} http://11.0.0.66/h; {CURL} -H 'Host: evil.test' "
+                 f"http://allowed.test/i; {CURL} --resolve evil.test:443:127.0.0.1 -k https://evil.test/j; ls /sys/class/net")
+    for path in "abc":
+        expect(heard(n, f"host=allowed.test .*target=/{path} ", began), "allowed:", path, got["stdout"], got["stderr"])
+    expect(not heard(n, "host=evil.test|sni=evil.test|11.0.0.66", began), "a refused host was reached")
+    expect(got["stdout"].splitlines()[-1] == "lo", "interfaces", got["stdout"])
+    seen = {(x["name"], x["verdict"]) for x in got["network"]}
+    expect({("allowed.test", "allowed"), ("evil.test", "denied")} <= seen, "the report", seen)
+    net = {g["name"]: g for g in got["guarantees"]}["net"]
+    expect(net["state"] == "enforced" and "gate" in net["by"] and "netns" in net["by"], net)
+    expect(any("proxies" in note for note in got["notes"]), "the report says that only the proxies lead out", got["notes"])
+
+
+@row
+def ports_of_the_host_are_reached_and_no_other(n):
+    needs_lab(n)
+    began = mark(n)
+    done = n.run("--read", "/usr", "--host-port", "8080", "--host-port", "80", "--", "sh", "-c",
+                 f"{CURL} http://127.0.0.1:8080/p; {CURL} http://127.0.0.1/q; {CURL} http://127.0.0.1:7/r; "
+                 f"{CURL} -x http://127.0.0.1:3128 http://allowed.test/s")
+    expect(heard(n, "127.0.0.1:8080 .*target=/p ", began) and heard(n, "127.0.0.1:80 .*target=/q ", began), done.stderr)
+    expect(not heard(n, "target=/[rs] |127.0.0.1:7", began), "another port of the host, or a host, was reached")
+    done = n.run("--publish", "8080", "--", "touch", "published")
+    expect(done.returncode == 125 and "publish" in done.stderr and not os.path.exists(f"{n.ws}/published"), done.stderr)
+
+
+# What the command finds of the way to the gate.
+WAY = """
+import os, socket
+for kind in (socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
+    try:
+        socket.socket(socket.AF_UNIX, kind).connect("/.corral/gate")
+        print("connected")
+    except OSError as why:
+        print(why.errno)
+try:
+    os.utime("/.corral/corral")
+    print("writable")
+except OSError as why:
+    print(why.errno)
+print([name for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}") and int(name) > 2])
+"""
+
+
+@row
+def the_command_has_no_way_to_the_gate_but_the_listeners(n):
+    with open(f"{n.ws}/way.py", "w", encoding="utf-8") as out:
+        out.write(WAY)
+    done = n.run("--read", "/usr", "--net", "filtered", "--", "/usr/bin/python3", "way.py")
+    lines = done.stdout.splitlines()
+    expect(lines == ["111", "111", "30", "[]"], done.stdout, done.stderr)
+
+
+@row
+def endings_are_the_same_with_a_gate(n):
+    got = n.json("--net", "filtered", "--", "sh", "-c", "exit 125")
+    expect((got["reason"], got["exit_code"]) == ("exit", 125), got)
+    done = n.run("--net", "filtered", "--", "no-such-program")
+    expect(done.returncode == 127 and "is not in the image" in done.stderr, done.returncode, done.stderr)
+    with open(f"{n.ws}/plain", "w", encoding="utf-8") as out:
+        out.write("text\n")
+    done = n.run("--net", "filtered", "--", f"{n.ws}/plain")
+    expect(done.returncode == 126 and "cannot be executed" in done.stderr, done.returncode, done.stderr)
+    got = n.json("--net", "filtered", "--timeout", "2s", "--", "sleep", "1000")
+    expect(got["reason"] == "timeout", got)
+
+
+# ---- the image ----
+
+
+@row
+def the_images_entrypoint_does_not_run(n):
+    plain, n.image = n.image, n.import_image("corral-entry", 'ENTRYPOINT ["/bin/sh", "-c", "echo entered"]')
+    try:
+        control = n.call("run", "--rm", "--network=none", n.image, "true", status=None)
+        expect(b"entered" in control.stdout, "control", control.stdout, control.stderr)
+        done = n.run("--", "echo", "twin")
+        expect(done.stdout == "twin\n", "the entrypoint ran", done.stdout, done.stderr)
+    finally:
+        n.image = plain
+
+
+@row
+def no_volume_of_the_image_stays(n):
+    plain, n.image = n.image, n.import_image("corral-volume", "VOLUME /vol")
+
+    def volumes():
+        return n.call("volume", "ls", "--quiet").stdout.split()
+    try:
+        control = n.call("run", "--network=none", "--name", "control", n.image, "true", status=None)
+        n.call("rm", "control")
+        expect(volumes() != [], "control: a volume stays", control.stderr)
+        n.call("volume", "rm", *(name.decode() for name in volumes()))
+        for words in (("true",), ("sh", "-c", "kill -KILL $$"), ("no-such-program",)):
+            n.run("--", *words)
+            expect(volumes() == [], "left after", words, volumes())
+        n.run("--timeout", "1s", "--", "sleep", "1000")
+        expect(volumes() == [], "left after a time-out", volumes())
+    finally:
+        n.image = plain
 
 
 @row
@@ -212,7 +370,8 @@ def a_missing_image_or_a_tag_is_refused(n):
 @row
 def nothing_is_left_after_a_kill_at_any_moment(n):
     for delay in (0.02, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2):
-        with subprocess.Popen(n.words("--", "sleep", "1000"), env=n.env, cwd=n.ws, stdin=subprocess.DEVNULL,
+        gate = ("--net", "filtered") if delay in (0.1, 0.3, 0.8, 2) else ()
+        with subprocess.Popen(n.words(*gate, "--", "sleep", "1000"), env=n.env, cwd=n.ws, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
             time.sleep(delay)  # any moment is right
             run.send_signal(signal.SIGKILL)
@@ -234,36 +393,72 @@ def watchers(n):
     return found
 
 
-def own_mounts(corral_words):
-    """This program again in a mount namespace without the second hierarchy of control groups."""
-    if os.environ.get("CORRAL_TEST_MOUNTS") or not os.path.isdir("/sys/fs/cgroup/unified"):
-        return
-    os.environ["CORRAL_TEST_MOUNTS"] = "1"
-    os.execvp("unshare", ["unshare", "--mount", "sh", "-c", "umount /sys/fs/cgroup/unified; exec \"$@\"", "sh", sys.executable,
-                          *corral_words])
+# In a mount namespace: what the engines need of a host.
+HOST = """
+for path in /sys/fs/cgroup/unified; do mountpoint -q $path && umount $path; done
+printf "%s:200000:65536\\n" "$0" >"$CORRAL_TEST_IDS"
+mount --bind "$CORRAL_TEST_IDS" /etc/subuid && mount --bind "$CORRAL_TEST_IDS" /etc/subgid && exec "$@"
+"""
+
+
+def in_lab(who):
+    """This program again on the lab's machine, as that user."""
+    ids = tempfile.NamedTemporaryFile(prefix="corral-ids-")
+    os.chmod(ids.name, 0o644)
+    os.environ |= {"CORRAL_TEST_STAGE": "lab", "CORRAL_TEST_IDS": ids.name}
+    return subprocess.run(["unshare", "--mount", "sh", "-c", HOST, USER, lab.PYTHON, *sys.argv, "--as", who],
+                          check=False).returncode
+
+
+def on_machine(who):
+    """In those mounts: makes the lab."""
+    os.environ["CORRAL_TEST_STAGE"] = "run"
+    become = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups"] if who == "user" else []
+    shared = ["sh", "-c", 'mount --make-rshared / && exec "$@"', "sh"]
+    again = [*shared, *become, lab.PYTHON, *sys.argv]
+    try:
+        with lab.Lab() as machine:
+            return subprocess.run([*machine.words("/"), *again], env=os.environ | {"LAB": machine.folder},
+                                  check=False).returncode
+    except lab.NoLab as why:
+        print(f"# no network lab: {why}", flush=True)
+        return subprocess.run(again, check=False).returncode
+
+
+class Skipped(Exception):
+    pass
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--corral", required=True)
     parser.add_argument("--only", default="")
+    parser.add_argument("--as", dest="who", choices=("root", "user"), default="root")
     args = parser.parse_args()
-    if os.getuid() != 0 or not os.path.exists("/bin/busybox"):
+    stage = os.environ.get("CORRAL_TEST_STAGE")
+    if (os.getuid() != 0 and stage is None) or not os.path.exists("/bin/busybox"):
         print("1..0 # SKIP needs root and busybox")
         return 0
-    own_mounts(sys.argv)
+    if stage is None:
+        sys.argv = [os.path.abspath(__file__), "--corral", os.path.abspath(args.corral), "--only", args.only]
+        return in_lab(args.who)
+    return on_machine(args.who) if stage == "lab" else run_rows(args)
+
+
+def run_rows(args):
     bad = count = 0
-    for kind in (Docker, Podman):
-        missing = [p for p in kind.needs if shutil.which(p) is None]
+    for kind in (Docker, Podman) if args.who == "root" else (Podman,):
+        missing = [p for p in kind.needs if shutil.which(p, path="/usr/bin:/usr/sbin:/bin:/sbin") is None]
+        name = kind.name if args.who == "root" else f"rootless {kind.name}"
         if missing:
             count += 1
-            print(f"ok {count} - {kind.name} # SKIP {' '.join(missing)} is not installed")
+            print(f"ok {count} - {name} # SKIP {' '.join(missing)} is not installed")
             continue
         place = tempfile.mkdtemp(prefix="corral-engines-")
-        n = kind(place, os.path.abspath(args.corral))
+        n = kind(place, args.corral, os.environ.get("LAB"))
         try:
             for test in ROWS:
-                title = f"{kind.name}: {test.__name__.replace('_', ' ')}"
+                title = f"{name}: {test.__name__.replace('_', ' ')}"
                 if args.only not in title:
                     continue
                 count += 1
@@ -271,12 +466,13 @@ def main():
                     test(n)
                     expect(n.left() == [], "left:", n.left())
                     print(f"ok {count} - {title}", flush=True)
+                except Skipped as why:
+                    print(f"ok {count} - {title} # SKIP {why}", flush=True)
                 except Failed as why:
                     bad += 1
                     print(f"# {why}\nnot ok {count} - {title}", flush=True)
         finally:
             n.stop()
-            shutil.rmtree(place, ignore_errors=True)
     print(f"1..{count}")
     return bad != 0
 

@@ -7,8 +7,12 @@
 
 #define IMAGE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static const struct host_container engine = {
-	.program = "/usr/bin/docker", .seccomp = true, .memory = true, .pids = true, .cpu = true};
+static const struct host_container engine = {.program = "/usr/bin/docker",
+					     .start = "/usr/bin/corral",
+					     .seccomp = true,
+					     .memory = true,
+					     .pids = true,
+					     .cpu = true};
 
 static int64_t choice(const char *name) {
 	int64_t i = 0;
@@ -51,10 +55,61 @@ static size_t find(const struct world *w, const char *first, const char *second)
 #define HAS(w, first, second) CHECK(find(w, first, second) != SIZE_MAX)
 #define LACKS(w, first, second) CHECK(find(w, first, second) == SIZE_MAX)
 
-/* The command line of the design documents, but for its image, which has no digest there, and the
- * socket, whose file is read-only here: a connection needs no more. */
+/* The design documents, "Option B: Docker", word for word. */
+static const char golden[] = "if (process.platform === 'darwin') {\n"
+			     "  const containerName = `ash-sandbox-${id}`;\n"
+			     "  bridgeProcess = spawn('docker', [\n"
+			     "    'run', '--rm',\n"
+			     "    '--name', containerName,\n"
+			     "    '--network=none',\n"
+			     "    '--memory=512m',\n"
+			     "    '--cpus=1',\n"
+			     "    '-v', `${workspaceDir}:/workspace`,\n"
+			     "    '-v', `${opts.agentDir}:/agent:ro`,\n"
+			     "    '-v', `${socketPath}:/run/bridge.sock`,\n"
+			     "    '-e', `ASH_BRIDGE_SOCKET=/run/bridge.sock`,\n"
+			     "    '-e', `ASH_AGENT_DIR=/agent`,\n"
+			     "    '-w', '/workspace',\n"
+			     "    'ash-sandbox:latest',  // Pre-built image with node\n"
+			     "    'node', '/agent/bridge/index.js',\n"
+			     "  ], { stdio: ['ignore', 'pipe', 'pipe'] });\n"
+			     "}\n";
+
+/* What the documents' variables are in this world.  Three words differ: the container's name, a
+ * variable in the text, has Corral's prefix; the file of the socket is read-only, because a
+ * connection needs no more; and an image has to have a digest. */
+static const struct {
+	const char *written, *here;
+} filled[] = {
+	{"${workspaceDir}:/workspace", "/home/ann/work/app:/workspace"},
+	{"${opts.agentDir}:/agent:ro", "/home/ann/agent:/agent:ro"},
+	{"${socketPath}:/run/bridge.sock", "/home/ann/run/bridge.sock:/run/bridge.sock:ro"},
+	{"ash-sandbox:latest", IMAGE},
+};
+
+/* The next word of the list in the text, without its quotes; NULL: the list has ended. */
+static const char *next_word(const char *at, char word[128]) {
+	const char *end = strchr(golden, ']'), *first = strpbrk(at, "'`");
+
+	if (first == NULL || first > end) {
+		return NULL;
+	}
+	const char *last = strchr(first + 1, first[0]);
+	snprintf(word, 128, "%.*s", (int)(last - first - 1), first + 1);
+	for (size_t i = 0; i < ARRAY_LEN(filled); i++) {
+		if (streq(word, filled[i].written)) {
+			snprintf(word, 128, "%s", filled[i].here);
+			break;
+		}
+	}
+	return last + 1;
+}
+
 TEST(the_documents_command_line_is_in_the_arguments_word_for_word) {
 	struct world w;
+	char word[128] = "", before[128];
+	size_t words = 0;
+
 	world_of(&w, "docker");
 	node(&w, "/home/ann/agent/bridge/index.js", 'f', NULL);
 	node(&w, "/home/ann/run/bridge.sock", 's', NULL);
@@ -69,19 +124,78 @@ TEST(the_documents_command_line_is_in_the_arguments_word_for_word) {
 		printf("# %s\n", w.e.what);
 		REQUIRE(false);
 	}
+	/* Each option with its value, up to the image; the command follows it. */
+	const char *at = strstr(golden, "spawn(");
 	CHECK_STR(w.plan.container->run[0], "docker");
+	at = next_word(at, word); /* 'docker' */
+	while ((at = next_word(at, word)) != NULL && !streq(word, IMAGE)) {
+		bool value = word[0] != '-' && words > 0;
+		if (find(&w, value ? before : word, value ? word : NULL) == SIZE_MAX) {
+			printf("# %s is not among the arguments\n", word);
+			CHECK(false);
+		}
+		memcpy(before, word, sizeof before);
+		words++;
+	}
+	CHECK_INT(words, 18);
+	HAS(&w, "--name", "corral-abc");
 	CHECK_STR(w.plan.container->run[1], "run");
 	CHECK_STR(w.plan.container->run[2], "--rm");
-	HAS(&w, "--name", "corral-abc");
-	HAS(&w, "--network=none", "--memory=512m");
-	HAS(&w, "--cpus=1", NULL);
-	HAS(&w, "-v", "/home/ann/work/app:/workspace");
-	HAS(&w, "-v", "/home/ann/agent:/agent:ro");
-	HAS(&w, "-v", "/home/ann/run/bridge.sock:/run/bridge.sock:ro");
-	HAS(&w, "-e", "ASH_BRIDGE_SOCKET=/run/bridge.sock");
-	HAS(&w, "-e", "ASH_AGENT_DIR=/agent");
-	HAS(&w, "-w", "/workspace");
 	CHECK_STR(w.plan.container->run[w.plan.container->nrun - 1], IMAGE);
+	REQUIRE(at != NULL);
+	at = next_word(at, word);
+	CHECK_STR(word, "node");
+	REQUIRE(at != NULL);
+	at = next_word(at, word);
+	CHECK_STR(word, "/agent/bridge/index.js");
+	CHECK(next_word(at, word) == NULL);
+	world_done(&w);
+}
+
+/* A network by the gate: its listeners, the program that makes them, and the variables. */
+TEST(allowed_hosts_are_reached_by_the_proxies_of_the_gate) {
+	struct world w;
+	world_of(&w, "podman");
+	set_num(&w, KEY_NET_MODE, NET_FILTERED);
+	add_item(&w, KEY_NET_ALLOW, "example.com");
+	add_item(&w, KEY_NET_HOST_PORTS, "8080");
+	w.h.landlock_abi = 4;
+	REQUIRE(prepare(&w) == 0);
+	HAS(&w, "--network=none", NULL);
+	HAS(&w, "-v", "/usr/bin/corral:/.corral/corral:ro");
+	HAS(&w, "-v", "/tmp/corral-1000-x/gate:/.corral/gate:ro");
+	HAS(&w, "-e", "http_proxy=http://127.0.0.1:3128");
+	LACKS(&w, "--sysctl=net.ipv4.ip_unprivileged_port_start=0", NULL);
+	CHECK_STR(w.plan.container->start[0], "/.corral/corral");
+	CHECK_STR(w.plan.container->start[3], "3128,1080,8080");
+	CHECK_INT(w.plan.gate_abi, 4);
+	CHECK_INT(w.plan.guarantees[GUARANTEE_NET].state, STATE_ENFORCED);
+	CHECK_STR(w.plan.guarantees[GUARANTEE_NET].by[2], "gate");
+	CHECK(strstr(w.plan.notes[w.plan.nnotes - 1], "proxies") != NULL);
+	world_done(&w);
+
+	world_of(&w, "docker");
+	add_item(&w, KEY_NET_HOST_PORTS, "80");
+	REQUIRE(prepare(&w) == 0);
+	HAS(&w, "--sysctl=net.ipv4.ip_unprivileged_port_start=0", NULL);
+	CHECK_STR(w.plan.container->start[3], "80"); /* without names: no proxy */
+	world_done(&w);
+}
+
+TEST(a_gate_needs_the_program_corral) {
+	static const struct host_container alone = {.program = "/usr/bin/docker",
+						    .seccomp = true,
+						    .memory = true,
+						    .pids = true,
+						    .cpu = true};
+	struct world w;
+	world_of(&w, "docker");
+	w.h.container = &alone;
+	CHECK_INT(prepare(&w), 0);
+	CHECK_INT(w.plan.container->nports, 0);
+	set_num(&w, KEY_NET_MODE, NET_FILTERED);
+	CHECK_INT(prepare(&w), -1);
+	CHECK(strstr(w.e.what, "gate") != NULL);
 	world_done(&w);
 }
 
@@ -139,8 +253,6 @@ TEST(settings_that_the_engine_cannot_enforce_are_refused_by_name) {
 		enum key_id key;
 		int64_t num;
 	} rows[] = {
-		{KEY_NET_MODE, NET_FILTERED},
-		{KEY_NET_MODE, NET_RESTRICTED},
 		{KEY_FS_COW, 1},
 		{KEY_NESTED, 1},
 		{KEY_LEVEL, LEVEL_FULL},
@@ -165,9 +277,18 @@ TEST(a_limit_that_the_engine_lacks_is_refused) {
 	struct world w;
 	world_of(&w, "podman");
 	w.h.container = &weak;
-	set_num(&w, KEY_LIMITS_CPUS, 1000);
-	CHECK_INT(prepare(&w), -1);
-	CHECK(strstr(w.e.what, "limit") != NULL);
+	CHECK_INT(prepare(&w), 0); /* the built-in limit of processes is reported */
+	CHECK(w.plan.guarantees[GUARANTEE_LIMITS_PROCESSES].state != STATE_ENFORCED);
+	static const enum key_id limits[] = {KEY_LIMITS_CPUS, KEY_LIMITS_MEMORY,
+					     KEY_LIMITS_PROCESSES};
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		struct value kept = w.p.values[limits[i]];
+		set_num(&w, limits[i], 1 << 20);
+		w.p.values[limits[i]].origin.kind = ORIGIN_OPTION;
+		CHECK_INT(prepare(&w), -1);
+		CHECK(strstr(w.e.what, "limit") != NULL);
+		w.p.values[limits[i]] = kept;
+	}
 	world_done(&w);
 }
 

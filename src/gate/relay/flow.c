@@ -226,13 +226,16 @@ static void begin_host(struct flow *f) {
 }
 
 /* A proxy or DNS connection: the gate reads a request before it knows the destination. */
-static void begin_request(struct flow *f) {
-	if (!client_socket_attach(f)) {
-		return;
-	}
+static void await_request(struct flow *f) {
 	(void)loop_alarm_set(&f->gate->loop, &f->alarm, SILENCE_MS);
 	if (loop_want(&f->gate->loop, &f->client, EPOLLIN | EPOLLPRI) != 0) {
 		flow_reset(f);
+	}
+}
+
+static void begin_request(struct flow *f) {
+	if (client_socket_attach(f)) {
+		await_request(f);
 	}
 }
 
@@ -276,6 +279,29 @@ void flow_begin(struct gate *g, const struct wire *w, int socket) {
 	case FLOW_PUBLISH: /* begins in publish.c */
 		flow_fail(f, EACCES);
 		break;
+	}
+}
+
+void flow_accepted(struct gate *g, uint16_t port, int socket) {
+	struct flow *f = flow_new(g, kind_of(g->net, &ip_loopback4, port));
+
+	if (f == NULL) {
+		const struct wire w = {.to = ip_loopback4, .port = port};
+		fail_call(g, &w, "too many connections at once");
+		drop_fd(&socket);
+		return;
+	}
+	f->client.fd = socket;
+	f->family = AF_INET;
+	f->ip = ip_loopback4;
+	f->port = port;
+	flow_tune(socket, true);
+	if (f->kind == FLOW_HTTP || f->kind == FLOW_SOCKS) {
+		await_request(f);
+	} else if (f->kind == FLOW_HOST) {
+		begin_host(f);
+	} else {
+		flow_reset(f); /* a port that the plan does not have */
 	}
 }
 

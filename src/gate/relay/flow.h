@@ -169,7 +169,7 @@ struct listener {
 	struct loop_alarm pause; /* after EMFILE the watch is off until this rings */
 };
 
-/* A listener on the host for a port in the sandbox. */
+/* A listener for a port: of --publish on the host, or of a container in the sandbox. */
 struct publisher {
 	struct listener listener;
 	uint16_t port;
@@ -191,6 +191,8 @@ struct gate {
 	uint64_t pending_by_port[2]
 				[65536]; /* tickets of pending flows by source port; may be stale */
 	struct publisher publishers[GATE_PUBLISH_MAX];
+	struct publisher inside[GATE_LISTENERS_MAX]; /* WIRE_LISTENER */
+	size_t ninside;
 	struct loop_alarm drained;
 	struct resolver *resolver;
 	struct dns_names names; /* the names that the resolver returned each address for */
@@ -284,6 +286,9 @@ void flow_step(struct flow *f, int directions);
 
 /* WIRE_CONNECT from the broker; takes the socket; -1: it could not be received (EMFILE). */
 void flow_begin(struct gate *g, const struct wire *w, int socket);
+
+/* A connection that was accepted on a listener of WIRE_LISTENER; takes the socket. */
+void flow_accepted(struct gate *g, uint16_t port, int socket);
 
 /* Records a decision about this flow in the ledger. */
 struct shared_counters *flow_record(struct flow *f, enum net_op op, enum net_outcome outcome,
