@@ -438,7 +438,7 @@ static int open_channel(struct kit *k, struct child *c, struct err *e) {
 	return 0;
 }
 
-/* Questions of the command's opens have a pair of their own (linux/ask.h). */
+/* Questions of the command's opens have a pair of their own (backend/ask.h). */
 static int open_ask(const struct spawn_request *r, struct kit *k, struct child *c, struct err *e) {
 	int pair[2];
 

@@ -53,7 +53,7 @@ struct child {
 	int pidfd;                     /* of the first process: pid 1, or the outer warden */
 	pid_t pid;                     /* its pid in the caller's pid namespace */
 	int channel;                   /* the supervisor's end */
-	int ask;                       /* the questions of the broker (linux/ask.h); -1: none */
+	int ask;                       /* the questions of the broker (backend/ask.h); -1: none */
 	bool wardens;                  /* there is no pid namespace: linux/warden.h */
 	bool adopted;                  /* by a process that is not its parent: linux/parked.h */
 	int memory;                    /* of a parked one: run state and journal; -1: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the user about refused operations (`--ask`, `--ask-fd`).
  *
- * The broker and the gate send the calls that they would refuse and wait (linux/ask.h).  Calls of
+ * The broker and the gate send the calls that they would refuse and wait (backend/ask.h).  Calls of
  * the library judge it (struct ask_calls): what no grant could open is denied at once, what an
  * earlier answer covers is granted at once, and the rest becomes a question.  One of two front ends
  * shows it: ask_terminal.c on the caller's terminal, ask_line.c as a line of JSON.
@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "linux/ask.h"
+#include "backend/ask.h"
 
 #include <poll.h>
 #include <stdbool.h>

@@ -20,7 +20,7 @@
 
 /* Bounds of H7. */
 #define ASKERS_MAX 64
-#define QUESTIONS_MAX 64 /* of one run: as many as it lets wait (linux/ask.h) */
+#define QUESTIONS_MAX 64 /* of one run: as many as it lets wait (backend/ask.h) */
 
 struct daemon;
 struct fault;

@@ -17,7 +17,7 @@
 #include "base/fdpass.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "linux/ask.h"
+#include "backend/ask.h"
 #include "linux/broker/files.h"
 #include "linux/broker/refused.h"
 #include "linux/kernel_api.h"

@@ -10,8 +10,8 @@
  * would serve stat(2) and execve(2) too, but a Landlock domain cannot be widened once it is
  * entered, so it would still refuse the file; without namespaces there is nothing to mount into;
  * and a mount cannot be given for one call only. */
-#ifndef CORRAL_LINUX_ASK_H
-#define CORRAL_LINUX_ASK_H
+#ifndef CORRAL_BACKEND_ASK_H
+#define CORRAL_BACKEND_ASK_H
 
 #include <limits.h>
 #include <stdint.h>
