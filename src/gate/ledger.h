@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's log of decisions, which the supervisor reads after the run.
  *
- * A shared mapping (base/shared_log.h), as linux/journal.h: entries survive when the gate is killed
- * at any moment.  Equal decisions are one entry with a count. */
+ * A shared mapping (base/shared_log.h), as backend/journal.h: entries survive when the gate is
+ * killed at any moment.  Equal decisions are one entry with a count. */
 #ifndef CORRAL_GATE_LEDGER_H
 #define CORRAL_GATE_LEDGER_H
 

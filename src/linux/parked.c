@@ -8,7 +8,7 @@
 #include "linux/parked.h"
 
 #include "base/auto.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/layer.h"
 #include "linux/raw_call.h"
 #include "linux/run_state.h"

@@ -11,7 +11,7 @@
 #include "base/fdpass.h"
 #include "linux/cgroup.h"
 #include "linux/follow.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/warm.h"
 
 #include <errno.h>

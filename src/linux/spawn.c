@@ -55,7 +55,7 @@
 #include "linux/disk_growth.h"
 #include "linux/early.h"
 #include "linux/init.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/kernel_api.h"
 #include "linux/layer.h"
 #include "linux/parked.h"

@@ -4,7 +4,7 @@
 #define CORRAL_RUN_CREATED_H
 
 #include "base/arena.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "plan/plan.h"
 
 /* The rest is counted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Denials: operations that the command was refused and that its caller could have done on the host.
  *
- * The broker records refused calls (linux/journal.h).  After the run each record is judged by the
+ * The broker records refused calls (backend/journal.h).  After the run each record is judged by the
  * code of `corral check path` (plan/refusal.h), which names the rule and the option that would
  * allow it, and the same operation is looked up on the host: what would have failed outside as
  * well is no denial. */
@@ -9,7 +9,7 @@
 #define CORRAL_RUN_DENIALS_H
 
 #include "base/arena.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "plan/plan.h"
 
 /* The rest is counted. */

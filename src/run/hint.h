@@ -9,7 +9,7 @@
 #define CORRAL_RUN_HINT_H
 
 #include "data/hints.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "plan/plan.h"
 #include "run/netlog.h"
 

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "gate/ledger.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "run/terminal.h"
 
 #include <inttypes.h>

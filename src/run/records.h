@@ -6,7 +6,7 @@
 #define CORRAL_RUN_RECORDS_H
 
 #include "gate/ledger.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/spawn.h"
 
 /* The shared-memory logs of broker and gate; complete when all sandboxed processes are dead. */

@@ -7,7 +7,7 @@
 #ifndef CORRAL_RUN_SESSION_H
 #define CORRAL_RUN_SESSION_H
 
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/warm.h"
 #include "run/net_watch.h"
 #include "run/reports.h"

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "run/created.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/tree.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include "base/str.h"
 #include "data/syscalls.h"
 #include "linux/broker/tree.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

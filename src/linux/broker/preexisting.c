@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "linux/broker/tree.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>

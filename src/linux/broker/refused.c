@@ -16,7 +16,7 @@
 #include "linux/broker/resolve.h"
 #include "linux/broker/sockets.h"
 #include "linux/broker/walk.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 #include "linux/kernel_api.h"
 #include "linux/warm.h"
 

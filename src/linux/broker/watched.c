@@ -19,7 +19,7 @@
 #include "linux/broker/refused.h"
 #include "linux/broker/resolve.h"
 #include "linux/broker/sockets.h"
-#include "linux/journal.h"
+#include "backend/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * Should:   keep the records that fit, in their order, and count the others.
  * Must not: allocate or lock in the writer; trust the content in the reader.
  * Fails:    open: a record that does not fit is counted, and the result has the count. */
-#include "linux/journal.h"
+#include "backend/journal.h"
 
 #include "base/path.h"
 

@@ -4,8 +4,8 @@
  *
  * A shared mapping (base/shared_log.h), created before the clone: records survive when pid 1 is
  * killed at any moment, and cost the supervisor nothing while the command runs. */
-#ifndef CORRAL_LINUX_JOURNAL_H
-#define CORRAL_LINUX_JOURNAL_H
+#ifndef CORRAL_BACKEND_JOURNAL_H
+#define CORRAL_BACKEND_JOURNAL_H
 
 #include "base/err.h"
 #include "base/shared_log.h"
