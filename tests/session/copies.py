@@ -19,7 +19,7 @@ def picture(root):
         for path in [place] + [os.path.join(place, name) for name in dirs + files]:
             st = os.lstat(path)
             what = b""
-            if stat.S_ISREG(st.st_mode):
+            if stat.S_ISREG(st.st_mode) and os.access(path, os.R_OK):  # "locked" is root's to read
                 with open(path, "rb") as file:
                     what = file.read()
             elif stat.S_ISLNK(st.st_mode):

@@ -43,9 +43,11 @@ TEST(options_set_their_values) {
 	struct err e;
 
 	arena_init(&a);
-	REQUIRE(READ(&a, &c, &e, "--timeout=2m", "-m", "64M", "--require", "net,env", "--json",
-		     "-w", "C:\\p", "-r", "C:\\r?", "--set", "limits.cpus=1.5", "--", "x.exe",
-		     "-t") == 0);
+	/* Not in the block of REQUIRE: c.argv points into the list of words. */
+	int rc = READ(&a, &c, &e, "--timeout=2m", "-m", "64M", "--require", "net,env", "--json",
+		      "-w", "C:\\p", "-r", "C:\\r?", "--set", "limits.cpus=1.5", "--", "x.exe",
+		      "-t");
+	REQUIRE(rc == 0);
 	REQUIRE(choices_default(&a, &c, &e) == 0);
 	CHECK_INT(c.values[KEY_LIMITS_TIMEOUT].num, 120000);
 	CHECK_INT(c.values[KEY_LIMITS_MEMORY].num, 64 << 20);
