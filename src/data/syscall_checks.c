@@ -68,9 +68,10 @@ static const struct syscall_refusal refusals_shmget[] = {
 };
 
 static const struct syscall_refusal refusals_personality[] = {
-	/* PER_LINUX; the query; PER_LINUX32; UNAME26 with either; ADDR_NO_RANDOMIZE, for debuggers. */
-	WHEN(NONE_OF(0, ALL_BITS, 0, 0xffffffff, 0x8, 0x20000, 0x20008, 0x40000), EPERM,
-	     "READ_IMPLIES_EXEC, address layouts and other systems' personalities"),
+	/* PER_LINUX; the query; UNAME26; ADDR_NO_RANDOMIZE, for debuggers.  Not PER_LINUX32: the
+	 * filter kills a 32-bit system call. */
+	WHEN(NONE_OF(0, ALL_BITS, 0, 0xffffffff, 0x20000, 0x40000), EPERM,
+	     "READ_IMPLIES_EXEC, address layouts, 32-bit and other systems' personalities"),
 };
 
 #define AF_UNIX_ 1

@@ -73,7 +73,7 @@ ROWS = [
      "personality", ADDR_COMPAT_LAYOUT | MMAP_PAGE_ZERO, 0),
     ("fixed addresses, which a command may choose", lambda: LIBC.personality(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT),
      "personality", ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT, ADDR_NO_RANDOMIZE),
-    ("a 32-bit personality, which stays", lambda: LIBC.personality(PER_LINUX32), "personality", PER_LINUX32, PER_LINUX32),
+    ("a 32-bit personality", lambda: LIBC.personality(PER_LINUX32), "personality", PER_LINUX32, 0),
     ("merged memory pages", merge, "merge", 1, 0),
     ("RLIMIT_RTPRIO", raise_limit(resource.RLIMIT_RTPRIO, 50), "rtprio", 50, 0),
     ("RLIMIT_NICE", raise_limit(resource.RLIMIT_NICE, 30), "nicelimit", 30, 0),

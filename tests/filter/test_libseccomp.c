@@ -166,7 +166,7 @@ static void rival_flags(struct rival *r) {
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(personalities); i++) {
-		if (!ONE_OF(personalities[i], 0, 0xffffffff, 8, 0x20000, 0x20008, 0x40000)) {
+		if (!ONE_OF(personalities[i], 0, 0xffffffff, 0x20000, 0x40000)) {
 			REFUSE(r, EPERM, personality, IS(0, personalities[i]));
 		}
 	}

@@ -85,9 +85,6 @@ static int reset_personality(const struct kit *k, struct err *e) {
 	long now = syscall(SYS_personality, 0xffffffffUL);
 	long kept = now & (UNAME26 | ADDR_NO_RANDOMIZE);
 
-	if ((now & PER_MASK) == PER_LINUX32) {
-		kept |= PER_LINUX32;
-	}
 	if (now < 0 || now == kept) {
 		return 0; /* an outer seccomp filter refused the call: then none is set */
 	}
