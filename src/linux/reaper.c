@@ -7,6 +7,9 @@
  * progress.  Before that ABI we read the list of our children: we are a child subreaper, so
  * orphans become our children, and killing until no child is left ends the run.
  *
+ * kill(-1) visits every process of the host, so it is not called when no child is left: every
+ * process of the run is a descendant of pid 1 or of the guard, whose orphans become its children.
+ *
  * Should:   leave no process alive.
  * Must not: call kill(-1) before kill(parent, 0) and kill(1, 0) failed with EPERM, which
  *           shows that processes outside the domain cannot be signalled.
@@ -139,7 +142,19 @@ bool reaper_collect(int ms) {
 	return end_until(NULL, clock_ms() + ms);
 }
 
+/* True when there is no child of any kind, also none that ended and waits to be reaped. */
+static bool has_no_child(void) {
+	siginfo_t info;
+
+	return syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) !=
+		       0 &&
+	       errno == ECHILD;
+}
+
 void reaper_end(const struct reaper *r) {
+	if (has_no_child()) {
+		return;
+	}
 	if (r->kill_all) {
 		/* One call has killed all of them.  A process that is still in uninterruptible
 		 * sleep never returns to user space, so there is no need to wait for it. */
