@@ -57,10 +57,11 @@ static bool bring_up_loopback(void) {
 	return r == 0;
 }
 
+/* PR_SET_PDEATHSIG last: the kernel clears it when a process gets other credentials. */
 static bool make_namespaces(const struct early *e) {
-	return raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && /* E8 */
-	       raw_call(SYS_getppid, 0) == e->parent && raw_call(SYS_unshare, EARLY_SPACES) == 0 &&
-	       bring_up_loopback();
+	return raw_call(SYS_unshare, CLONE_NEWUSER | EARLY_SPACES) == 0 && bring_up_loopback() &&
+	       raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && /* E8 */
+	       raw_call(SYS_getppid, 0) == e->parent;
 }
 
 static void wait_for_order(struct early *e) {
@@ -105,7 +106,7 @@ static void unmap(struct early *e) {
 }
 
 struct early *early_start(void) {
-	const int shared = CLONE_VM | CLONE_FILES | CLONE_NEWUSER;
+	const int shared = CLONE_VM | CLONE_FILES;
 	sigset_t all, before;
 
 	if (SANITIZED || !processors_are_several()) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the namespaces of a run while the supervisor is still planning it.
  *
- *   supervisor ──clone(VM|FILES|NEWUSER)──> early process ── unshare(net, mount, ipc, uts)
- *       │ plans, prepares                          │ brings up lo, resets its signal handlers
- *       └──── order: clone ───────────────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)──> pid 1
+ *   supervisor ──clone(VM|FILES)──> early process ── unshare(user, net, mount, ipc, uts)
+ *       │ plans, prepares                 │ brings up lo, resets its signal handlers
+ *       └──── order: clone ──────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)──> pid 1
  *
  * A new network namespace costs as much as a plan.  So a process that shares the supervisor's
  * memory and descriptors makes the namespaces on another processor meanwhile.  When the plan is
@@ -23,7 +23,7 @@
 
 struct early;
 
-/* NULL: there is none, because only one processor is there or the kernel refused it. */
+/* NULL: there is none, because only one processor is there or the kernel refused a process. */
 struct early *early_start(void);
 
 /* Lets the early process clone the first process, with the flags and the cgroup of args, and reaps

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -48,6 +49,17 @@ static void first_process(void *arg) {
 
 #define NOT_HERE "no early process here: one processor, no user namespaces, or a sanitizer"
 
+/* early_start(), but NULL where a process cannot make these namespaces. */
+static struct early *start(void) {
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		_exit(unshare(CLONE_NEWUSER | EARLY_SPACES) == 0 ? 0 : 1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? early_start() : NULL;
+}
+
 /* The pid of the one child of a process; 0: none. */
 static pid_t child_of(pid_t pid) {
 	char path[64], text[64] = "";
@@ -72,7 +84,7 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 	REQUIRE(stat("/proc/self/ns/net", &net) == 0 && stat("/proc/self/ns/mnt", &mounts) == 0);
 	(void)signal(SIGUSR1, SIG_IGN);
 	value = 1;
-	struct early *e = early_start();
+	struct early *e = start();
 	if (e == NULL) {
 		SKIP(NOT_HERE);
 	}
@@ -97,7 +109,7 @@ TEST(it_changes_neither_errno_nor_dumpable_nor_the_signal_mask) {
 	sigset_t mask;
 
 	errno = UNTOUCHED;
-	struct early *e = early_start();
+	struct early *e = start();
 	if (e == NULL) {
 		SKIP(NOT_HERE);
 	}
@@ -116,7 +128,7 @@ TEST(it_changes_neither_errno_nor_dumpable_nor_the_signal_mask) {
 
 TEST(one_that_was_killed_leaves_no_first_process) {
 	int pidfd = -1;
-	struct early *e = early_start();
+	struct early *e = start();
 	if (e == NULL) {
 		SKIP(NOT_HERE);
 	}
@@ -135,7 +147,7 @@ TEST(it_dies_with_its_supervisor) {
 	REQUIRE(pipe2(up, O_CLOEXEC) == 0);
 	pid_t supervisor = fork();
 	if (supervisor == 0) {
-		pid_t pid = early_start() == NULL ? 0 : child_of(getpid());
+		pid_t pid = start() == NULL ? 0 : child_of(getpid());
 		(void)!write(up[1], &pid, sizeof pid);
 		(void)pause();
 		_exit(0);
