@@ -87,16 +87,29 @@ static inline int mount_tree_attach(int tree, int target) {
 	return tree_move(tree, target, 0);
 }
 
-/* A detached copy of the tree at `from` with these attributes. */
-static inline int mount_tree_clone(int from, uint64_t attributes) {
-	auto_fd tree =
-		(int)syscall(SYS_open_tree, from, "",
-			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+/* name: one component in dir, which may be a symlink but is not followed; "": dir itself. */
+static inline int mount_tree_attach_at(int tree, int dir, const char *name) {
+	return (int)syscall(SYS_move_mount, tree, "", dir, name,
+			    MOVE_MOUNT_F_EMPTY_PATH |
+				    (name[0] == '\0' ? MOVE_MOUNT_T_EMPTY_PATH : 0));
+}
+
+/* A detached copy of the tree at that name, as for mount_tree_attach_at(), with these attributes.
+ */
+static inline int mount_tree_clone_at(int dir, const char *name, uint64_t attributes) {
+	auto_fd tree = (int)syscall(SYS_open_tree, dir, name,
+				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+					    AT_SYMLINK_NOFOLLOW | AT_RECURSIVE);
 	if (tree < 0 ||
 	    (attributes != 0 && mount_tree_restrict(tree, attributes, AT_RECURSIVE) != 0)) {
 		return -1;
 	}
 	return take_fd(&tree);
+}
+
+/* The same of the tree at `from`. */
+static inline int mount_tree_clone(int from, uint64_t attributes) {
+	return mount_tree_clone_at(from, "", attributes);
 }
 
 /* Mounts `at`, with the mounts beneath it, on itself, so that only this file or directory becomes

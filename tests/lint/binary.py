@@ -108,7 +108,7 @@ def public(tree):
 ALLOWED = {
     "system calls": """_exit chdir clock_gettime clone close dup3 fchdir fchmod chmod fcntl flock fstat fstatat getpid getppid
         accept4 bind connect epoll_create1 epoll_ctl epoll_wait getrandom getrlimit getrusage getsockname getsockopt
-        ioctl kill listen lseek mkdir mkdirat mmap munmap open openat pipe2 poll prctl pread prlimit pwrite read readlinkat recv
+        ioctl kill listen lseek mkdir mkdirat mknodat mmap munmap open openat pipe2 poll prctl pread prlimit pwrite read readlinkat recv
         recvfrom recvmsg renameat rmdir send sendmsg sendto setdomainname sethostname setitimer setpgid setrlimit setsid setsockopt
         shutdown sigaction signalfd socket splice symlinkat syscall tcsetattr umask umount2 unlinkat waitpid write""",
     "memory and text": "memchr memcmp memcpy memmem memmove memset strcasecmp strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr",

@@ -6,8 +6,9 @@
  * plan, cloned as a detached tree (open_tree), made read-only, nosuid and nodev
  * down to its last submount (mount_setattr), and only then attached
  * (move_mount) to a target that is again opened beneath the new root with
- * symlinks forbidden.  A name is never resolved twice, and no symlink that a
- * command planted in the workspace or the private home is ever followed.
+ * symlinks forbidden, or is a name that was just created in a directory that is
+ * held open.  A path is never resolved twice, and no symlink that a command
+ * planted in the workspace or the private home is ever followed.
  *
  * Should:   build exactly plan->mounts, in that order; end with a read-only root and the
  *           old root unmounted.
@@ -162,6 +163,22 @@ static int create_dir(struct ground *g, const struct mount *m) {
 	return dir < 0 ? -1 : step(dir, name, m->mode == 0 ? 0755 : m->mode);
 }
 
+/* A mount point.  One that was just created is not opened: it is a single name in its parent
+ * directory, and the mount API does not follow a symlink there (E3). */
+struct spot {
+	int dir;          /* -1: there is none; errno */
+	const char *name; /* "": dir itself is the mount point */
+};
+
+static struct spot spot_of(int fd) {
+	return (struct spot){fd, ""};
+}
+
+/* Only a spot with a descriptor of its own: the parent directory is the ground's. */
+static void leave_spot(const struct ground *g, struct spot at) {
+	kit_leave_fd(g->kit, at.name[0] == '\0' ? at.dir : -1);
+}
+
 /* Creates a file to write into or to mount on.  In the private home it may exist already,
  * and another run may have a mount on it: then it is used as it is, because removing it
  * would detach that mount. */
@@ -187,12 +204,19 @@ static int create_file(struct ground *g, const char *target, int access, mode_t 
 	return -1;
 }
 
-/* Opens the mount point of m; creates it only on our own file systems. */
-static int target_for(struct ground *g, const struct mount *m) {
+/* Finds the mount point of m; creates it only on our own file systems. */
+static struct spot target_for(struct ground *g, const struct mount *m) {
 	if (!m->create) {
-		return open_target(g, m, !m->is_file);
+		return spot_of(open_target(g, m, !m->is_file));
 	}
-	return m->is_file ? create_file(g, m->target, O_RDONLY, 0600) : create_dir(g, m);
+	struct spot at;
+	at.dir = parent_of(g, m->target, &at.name);
+	mode_t mode = m->mode == 0 ? 0755 : m->mode;
+	if (at.dir >= 0 && (m->is_file ? mknodat(at.dir, at.name, S_IFREG | 0600, 0)
+				       : mkdirat(at.dir, at.name, mode)) == 0) {
+		return at;
+	}
+	return spot_of(m->is_file ? create_file(g, m->target, O_RDONLY, 0600) : create_dir(g, m));
 }
 
 /* ---- child: one function per kind of mount ---- */
@@ -257,21 +281,28 @@ static void keep_for_rule(const struct ground *g, const struct mount *m, int fd)
 	}
 }
 
-/* Takes all three descriptors; from: -1 for a new file system, and for `to` itself. */
-static int attach(const struct ground *g, const struct mount *m, int from, int tree, int to) {
-	int rc = tree < 0 || to < 0 ? -1 : mount_tree_attach(tree, to);
+/* Takes all three; from: -1 for a new file system, and for `to` itself. */
+static int attach(const struct ground *g, const struct mount *m, int from, int tree,
+		  struct spot to) {
+	int rc = tree < 0 || to.dir < 0 ? -1 : mount_tree_attach_at(tree, to.dir, to.name);
 	keep_for_rule(g, m, from >= 0 ? from : tree);
 	kit_leave_fd(g->kit, from);
 	kit_leave_fd(g->kit, tree);
-	kit_leave_fd(g->kit, to);
+	leave_spot(g, to);
 	return rc;
 }
 
-/* Takes both descriptors, which may be the same. */
-static int bind_tree(const struct ground *g, const struct mount *m, int from, int to,
+/* Takes both. */
+static int bind_tree(const struct ground *g, const struct mount *m, int from, struct spot to,
 		     uint64_t attributes) {
-	int tree = mount_tree_clone(from, attributes);
-	return attach(g, m, from == to ? -1 : from, tree, to);
+	return attach(g, m, from, mount_tree_clone(from, attributes), to);
+}
+
+/* Mounts the spot, which it takes, on itself. */
+static int bind_on_itself(const struct ground *g, const struct mount *m, struct spot at,
+			  uint64_t attributes) {
+	int tree = mount_tree_clone_at(at.dir, at.name, attributes);
+	return attach(g, m, -1, tree, at);
 }
 
 /* Where a mount in the private home is left out, a bind mount of what is there: another run may
@@ -282,9 +313,10 @@ static int leave_out(struct ground *g, const struct mount *m, struct err *e) {
 	if (len == 0 || strncmp(m->target, home, len) != 0 || m->target[len] != '/') {
 		return 0;
 	}
-	int at = target_for(g, m);
-	at = at < 0 ? open_target(g, m, false) : at;
-	bool done = at >= 0 && bind_tree(g, m, at, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) == 0;
+	struct spot at = target_for(g, m);
+	at = at.dir < 0 ? spot_of(open_target(g, m, false)) : at;
+	bool done =
+		at.dir >= 0 && bind_on_itself(g, m, at, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) == 0;
 	return done ? 0 : fail_unless_maybe(e, "cannot protect the mount point", m);
 }
 
@@ -293,8 +325,8 @@ static int do_bind(struct ground *g, const struct mount *m, struct err *e) {
 	if (from < 0) {
 		return m->maybe && e->sys == ENOENT ? leave_out(g, m, e) : -1;
 	}
-	int to = target_for(g, m);
-	if (to < 0) {
+	struct spot to = target_for(g, m);
+	if (to.dir < 0) {
 		int rc = fail_unless_maybe(e, "cannot open the mount point", m);
 		kit_leave_fd(g->kit, from);
 		return rc == 0 ? leave_out(g, m, e) : rc;
@@ -307,8 +339,8 @@ static int attach_new(struct ground *g, const struct mount *m, int tree, struct 
 	if (tree < 0) {
 		return fail(e, "cannot create a file system for", m);
 	}
-	int to = target_for(g, m);
-	if (to < 0) {
+	struct spot to = target_for(g, m);
+	if (to.dir < 0) {
 		kit_leave_fd(g->kit, tree);
 		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
@@ -325,9 +357,9 @@ static int do_cow(struct ground *g, const struct mount *m, struct err *e) {
  * Inside a host tree: a tmpfs of its own. */
 static int do_private(struct ground *g, const struct mount *m, struct err *e) {
 	if (m->create) {
-		int at = create_dir(g, m);
+		struct spot at = target_for(g, m);
 		/* It is a clone of our own root, which is nosuid, nodev and private. */
-		if (at < 0 || bind_tree(g, m, at, at, 0) != 0) {
+		if (at.dir < 0 || bind_on_itself(g, m, at, 0) != 0) {
 			return fail(e, "cannot create the private directory", m);
 		}
 		return 0;
@@ -399,7 +431,7 @@ static int do_text(struct ground *g, const struct mount *m, struct err *e) {
 		return fail(e, "cannot open the file to cover", m);
 	}
 	int tree = mount_tree_clone(from, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (attach(g, m, -1, tree, to) != 0 || unlinkat(g->root, TEXT_NAME, 0) != 0) {
+	if (attach(g, m, -1, tree, spot_of(to)) != 0 || unlinkat(g->root, TEXT_NAME, 0) != 0) {
 		return fail(e, "cannot cover", m);
 	}
 	return 0;
@@ -410,8 +442,8 @@ static int do_empty(struct ground *g, const struct mount *m, struct err *e) {
 	const char *mode = m->kind == MOUNT_MASK_DIR ? "0111" : "0755";
 	const struct fs_option options[] = {{"mode", mode}, {"size", "64k"}};
 	/* First: some do not exist, and an unused file system costs a grace period of RCU. */
-	int to = target_for(g, m);
-	if (to < 0) {
+	struct spot to = target_for(g, m);
+	if (to.dir < 0) {
 		return fail_unless_maybe(e, "cannot open the mount point", m);
 	}
 	int tree = new_tree(g->kit, "tmpfs", options, ARRAY_LEN(options),
