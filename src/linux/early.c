@@ -9,6 +9,7 @@
 #include "base/signal_mask.h"
 #include "linux/init.h"
 #include "linux/kernel_api.h"
+#include "linux/layers/unplanned.h"
 #include "linux/processors.h"
 #include "linux/raw_call.h"
 
@@ -33,6 +34,7 @@ struct early {
 	pid_t pid;
 	pid_t parent;
 	bool reaped;
+	bool has_quotas;
 	atomic_uint ordered; /* futex: 1 when the fields below are set */
 	atomic_uint waits;   /* the early process sleeps on it */
 	struct clone_args args;
@@ -72,7 +74,8 @@ static void wait_for_order(struct early *e) {
 }
 
 static _Noreturn void early_run(struct early *e) {
-	if (make_namespaces(e)) {
+	if (make_namespaces(e) && capabilities_drop_bounding() == 0) {
+		e->has_quotas = quotas_lower(false) == 0;
 		init_reset_signals();
 		wait_for_order(e);
 		if (raw_call(SYS_clone3, raw_pointer(&e->args), sizeof e->args) == 0) {
@@ -86,6 +89,10 @@ static _Noreturn void early_run(struct early *e) {
 
 static int early_main(void *arg) {
 	early_run(arg);
+}
+
+bool early_has_quotas(const struct early *e) {
+	return e != NULL && e->has_quotas;
 }
 
 /* ---- the supervisor ---- */

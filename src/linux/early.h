@@ -2,7 +2,7 @@
 /* Makes the namespaces of a run while the supervisor is still planning it.
  *
  *   supervisor ──clone(VM|FILES)──> early process ── unshare(user, net, mount, ipc, uts)
- *       │ plans, prepares                 │ brings up lo, resets its signal handlers
+ *       │ plans, prepares                 │ steps that no plan changes
  *       └──── order: clone ──────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)──> pid 1
  *
  * A new network namespace costs as much as a plan.  So a process that shares the supervisor's
@@ -10,6 +10,13 @@
  * ready, this process clones the sandbox's first process and exits.  The first process has a copy
  * of the supervisor's memory as it is then, and is its child, exactly as after a clone3() of the
  * supervisor.
+ *
+ * While it waits, the early process takes steps of layers that no plan changes and that a process
+ * can take in these namespaces for the one that it clones: it brings up lo, resets the signal
+ * handlers, empties the capability bounding set, and lowers the limits of layer quotas.  A host
+ * where /proc/sys is read-only refuses the limits; then the layer decides.  Layers inherited and
+ * user are not among them: part of what they change belongs to the memory, which is still the
+ * supervisor's.
  *
  * linux/spawn.h has the invariant, E8. */
 #ifndef CORRAL_LINUX_EARLY_H
@@ -22,6 +29,10 @@
 #define EARLY_SPACES (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
 
 struct early;
+
+/* In the first process: the early process has lowered the limits of layer quotas to those of a run
+ * without --allow-nested.  Accepts NULL. */
+bool early_has_quotas(const struct early *e);
 
 /* NULL: there is none, because only one processor is there or the kernel refused a process. */
 struct early *early_start(void);

@@ -16,6 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+struct early;
 struct run_state;
 struct timings;
 struct journal;
@@ -36,7 +37,7 @@ struct kit {
 	/* wardens */
 	struct run_state *run_state; /* shared with the parent */
 	struct timings *timings;     /* likewise; NULL: not wanted */
-	bool early;                  /* the early process has brought up lo and reset the signals */
+	const struct early *early;   /* which has taken the steps of linux/early.h; NULL: none */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */

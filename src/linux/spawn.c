@@ -200,7 +200,7 @@ static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
 	timings_stamp(k->timings, STEP_CLONE);
-	if (!k->early) {
+	if (k->early == NULL) {
 		init_reset_signals();
 	}
 	timings_stamp(k->timings, STEP_SIGNALS);
@@ -248,9 +248,9 @@ static void run_early_child(void *kit) {
 /* With the namespaces that the early process has made; 0: it has not. */
 static long clone_early(struct kit *k, struct early *early, const struct clone_args *args,
 			int *ret_pidfd) {
-	k->early = true;
+	k->early = early;
 	long pid = early_clone(early, args, run_early_child, k, ret_pidfd);
-	k->early = false;
+	k->early = NULL;
 	return pid;
 }
 

@@ -22,8 +22,9 @@
  *      that the command did not write; nor when its processes were killed, except for the
  *      control group and mount points in its private home, which the next run removes.
  *  E8  the early process (linux/early.h), which shares the supervisor's memory, makes raw system
- *      calls only, writes to its own struct and stack alone, and blocks every signal; it enters
- *      no layer and executes nothing, and ends with the thread that started it.  A run without
+ *      calls only, writes to its own struct and stack alone, and blocks every signal; it takes
+ *      only steps of layers that no plan changes, none that changes the shared memory's
+ *      attributes, and executes nothing; it ends with the thread that started it.  A run without
  *      it, or whose early process made no namespaces, runs all the same; one whose early process
  *      was killed ends; and no first process is cloned twice. */
 #ifndef CORRAL_LINUX_SPAWN_H

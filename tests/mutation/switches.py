@@ -13,6 +13,7 @@ combine: two of them share an edit or touch different texts.
 LAYERS = "linux/layers.c"
 SPAWN = "linux/spawn.c"
 EARLY = "linux/early.h"
+EARLY_STEPS = "linux/early.c"
 INIT = "linux/init.c"
 MOUNTS = "linux/layers/mounts.c"
 JUDGE = "net/judge.c"
@@ -46,7 +47,7 @@ KEEP_CAPABILITIES = """
 
 DROP_CAPABILITIES = """
 	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
-	if (may_lock(k) && lock(e) != 0) {
+	if (may_lock(k) && lock(k, e) != 0) {
 		return -1;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {
@@ -93,18 +94,18 @@ SWITCHES = {
     "mntns": NO_MOUNTS + [(EARLY, "CLONE_NEWNS | ", "")],
     "landlock": [(LAYERS, "&layer_landlock,", "")],
     "seccomp": [(LAYERS, "&layer_seccomp,", "")],
-    "capabilities": [("linux/layers/capabilities.c", DROP_CAPABILITIES, KEEP_CAPABILITIES)],
+    "capabilities": [("linux/layers/capabilities.c", DROP_CAPABILITIES, KEEP_CAPABILITIES),
+                     (EARLY_STEPS, " && capabilities_drop_bounding() == 0", "")],
     # Landlock and seccomp then need the capability instead, so they come first.
     "no_new_privs": [
         ("linux/layers/capabilities.c", "if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {", "if (0) {"),
         (LAYERS, "&layer_capabilities,", ""),
         (LAYERS, "\tNULL,\n};", "\t&layer_capabilities,\n\tNULL,\n};"),
     ],
-    "quotas": [(LAYERS, "&layer_quotas,", "")],
+    "quotas": [(LAYERS, "&layer_quotas,", ""), (EARLY_STEPS, "quotas_lower(false) == 0", "false")],
     "inherited": [(LAYERS, "&layer_inherited,", "")],
     "rlimit": [(LAYERS, "&layer_limits,", "")],
-    "descriptors": [("linux/layers/descriptors.c",
-                     "if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) {", "if (0) {")],
+    "descriptors": [("linux/layers/descriptors.c", "return close_from(k, last + 1, e);", "return 0;")],
     # The caller's own files, pipes and sockets become the command's streams.
     "relay": [HAND_OVER],
     # The caller's own session and terminal become the command's.

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,10 +24,11 @@
 struct seen {
 	pid_t pid;
 	int value;
-	bool ignored, own_net, own_mounts;
+	bool ignored, own_net, own_mounts, bounded, has_quotas, nests;
 };
 
 static struct seen *seen;
+static struct early *started;
 static struct stat net, mounts;
 static int value;
 
@@ -44,6 +46,10 @@ static void first_process(void *arg) {
 	seen->ignored = sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
 	seen->own_net = is_other("/proc/self/ns/net", &net);
 	seen->own_mounts = is_other("/proc/self/ns/mnt", &mounts);
+	seen->bounded = prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 0 &&
+			prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0) == 0;
+	seen->has_quotas = early_has_quotas(started);
+	seen->nests = unshare(CLONE_NEWUSER) == 0 || errno != ENOSPC;
 	_exit(5);
 }
 
@@ -81,6 +87,7 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 
 	seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(seen != MAP_FAILED);
+	const int bounding_before = prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0);
 	REQUIRE(stat("/proc/self/ns/net", &net) == 0 && stat("/proc/self/ns/mnt", &mounts) == 0);
 	(void)signal(SIGUSR1, SIG_IGN);
 	value = 1;
@@ -89,6 +96,7 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 		SKIP(NOT_HERE);
 	}
 	value = 2;
+	started = e;
 	REQUIRE(clone_first(e, &pidfd) > 0);
 	CHECK(syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0);
 	CHECK_INT(info.si_status, 5);
@@ -97,6 +105,10 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 	CHECK(!seen->ignored);
 	CHECK(seen->own_net);
 	CHECK(seen->own_mounts);
+	CHECK(seen->bounded);
+	CHECK(!seen->has_quotas || !seen->nests);
+	CHECK(seen->has_quotas || access("/proc/sys/user/max_user_namespaces", W_OK) != 0);
+	CHECK_INT(prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0), bounding_before);
 	drop_fd(&pidfd);
 	CHECK_INT(clone_first(e, &pidfd), 0); /* it has ended */
 	CHECK_INT(pidfd, -1);

@@ -7,6 +7,9 @@
  * Fails:    closed: it reads the sets back and stops if one is not empty. */
 #include "linux/layer.h"
 
+#include "linux/layers/unplanned.h"
+#include "linux/raw_call.h"
+
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
@@ -24,16 +27,13 @@
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                             \
 	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-static int drop_bounding_set(struct err *e) {
-	for (unsigned long cap = 0; cap < CAP_NUMBERS; cap++) {
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
-			if (errno == EINVAL) {
-				return 0; /* past CAP_LAST_CAP of this kernel */
-			}
-			return err_sys(e, "capabilities", "cannot drop the bounding set");
-		}
+long capabilities_drop_bounding(void) {
+	long rc = 0;
+
+	for (long cap = 0; rc == 0 && cap < CAP_NUMBERS; cap++) {
+		rc = raw_call(SYS_prctl, PR_CAPBSET_DROP, cap);
 	}
-	return 0;
+	return rc == -EINVAL ? 0 : rc; /* past CAP_LAST_CAP of this kernel */
 }
 
 static int empty_sets(struct err *e) {
@@ -67,9 +67,11 @@ static bool may_lock(const struct kit *k) {
 	       (sets[0].effective & (1U << CAP_SETPCAP)) != 0;
 }
 
-static int lock(struct err *e) {
-	if (drop_bounding_set(e) != 0) {
-		return -1;
+static int lock(const struct kit *k, struct err *e) {
+	long rc = k->early != NULL ? 0 : capabilities_drop_bounding();
+	if (rc != 0) {
+		errno = (int)-rc;
+		return err_sys(e, "capabilities", "cannot drop the bounding set");
 	}
 	if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) != 0) {
 		return err_sys(e, "capabilities", "cannot lock the securebits");
@@ -79,7 +81,7 @@ static int lock(struct err *e) {
 
 static int capabilities_enter(struct kit *k, struct err *e) {
 	/* Locking needs CAP_SETPCAP, so it comes before the sets are emptied. */
-	if (may_lock(k) && lock(e) != 0) {
+	if (may_lock(k) && lock(k, e) != 0) {
 		return -1;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) {

@@ -206,7 +206,7 @@ static int network_enter(struct kit *k, struct err *e) {
 	if (!k->plan->own_net) {
 		return 0; /* net.mode is full: the caller's own network */
 	}
-	if (!k->early && bring_up_loopback(k, e) != 0) {
+	if (k->early == NULL && bring_up_loopback(k, e) != 0) {
 		return -1;
 	}
 	set_sysctl(k, ECHO_GROUPS, k->echo_groups);

@@ -19,10 +19,14 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "linux/early.h"
+#include "linux/layers/unplanned.h"
+#include "linux/raw_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define QUOTA_DIR "/proc/sys/user"
 
@@ -47,40 +51,43 @@ static const struct quota quotas[] = {
 	{"max_inotify_instances", "64", NULL, true},
 };
 
-static int write_quota(const struct kit *k, int dir, const struct quota *q, struct err *e) {
-	const char *value = k->plan->inner && q->nested != NULL ? q->nested : q->value;
-	size_t len = strlen(value);
-	int fd = openat(dir, q->file, O_WRONLY | O_CLOEXEC);
+static long write_quota(long dir, const struct quota *q, bool nested) {
+	const char *value = nested && q->nested != NULL ? q->nested : q->value;
+	long len = (long)strlen(value);
+	long fd = raw_call(SYS_openat, dir, raw_pointer(q->file), O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 && errno == ENOENT && q->optional) {
-		return 0;
-	}
 	if (fd < 0) {
-		return err_host(e, errno == EROFS ? ERR_NO_PROC : ERR_NO_NAMESPACES, "quotas",
-				"cannot open the quotas in " QUOTA_DIR);
+		return fd == -ENOENT && q->optional ? 0 : fd;
 	}
-	if (write(fd, value, len) != (ssize_t)len) {
-		return err_host(e, ERR_NO_NAMESPACES, "quotas",
-				"cannot lower the quotas in " QUOTA_DIR);
+	long n = raw_call(SYS_write, fd, raw_pointer(value), len);
+	(void)raw_call(SYS_close, fd); /* nothing useful can be done about a failing close */
+	return n == len ? 0 : n < 0 ? n : -EIO;
+}
+
+long quotas_lower(bool nested) {
+	long dir = raw_call(SYS_openat, AT_FDCWD, raw_pointer(QUOTA_DIR),
+			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	long rc = dir < 0 ? dir : 0;
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(quotas); i++) {
+		rc = write_quota(dir, &quotas[i], nested);
 	}
-	kit_leave_fd(k, fd);
-	return 0;
+	if (dir >= 0) {
+		(void)raw_call(SYS_close, dir); /* likewise */
+	}
+	return rc;
 }
 
 static int quotas_enter(struct kit *k, struct err *e) {
-	if (k->plan->shares_proc) {
+	if (k->plan->shares_proc || (early_has_quotas(k->early) && !k->plan->inner)) {
 		return 0;
 	}
-	int dir = open(QUOTA_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "quotas", "cannot open " QUOTA_DIR);
+	long rc = quotas_lower(k->plan->inner);
+	if (rc != 0) {
+		errno = (int)-rc;
+		return err_host(e, rc == -EROFS ? ERR_NO_PROC : ERR_NO_NAMESPACES, "quotas",
+				"cannot lower the quotas in " QUOTA_DIR);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		if (write_quota(k, dir, &quotas[i], e) != 0) {
-			return -1;
-		}
-	}
-	kit_leave_fd(k, dir);
 	return 0;
 }
 
