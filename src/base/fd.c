@@ -71,8 +71,8 @@ int fd_duplicate(int fd, int from) {
 	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
 }
 
-void fd_close_all_but(const int *kept, size_t n) {
-	unsigned from = 0;
+void fd_close_from(int first, const int *kept, size_t n) {
+	unsigned from = (unsigned)first;
 
 	for (;;) {
 		unsigned next = UINT_MAX; /* the smallest kept descriptor from `from` on */
@@ -91,4 +91,8 @@ void fd_close_all_but(const int *kept, size_t n) {
 		}
 		from = next + 1;
 	}
+}
+
+void fd_close_all_but(const int *kept, size_t n) {
+	fd_close_from(0, kept, n);
 }

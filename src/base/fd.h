@@ -20,7 +20,11 @@ int fd_read_file(const char *path, size_t limit, struct buf *out);
  * sets FD_CLOEXEC again. */
 int fd_duplicate(int fd, int from);
 
-/* Closes every descriptor but these; negative ones are ignored.  System calls only. */
+/* Closes every descriptor from `first` on but these; negative ones are ignored.  System calls only.
+ */
+void fd_close_from(int first, const int *kept, size_t n);
+
+/* The same from 0 on. */
 void fd_close_all_but(const int *kept, size_t n);
 
 #endif

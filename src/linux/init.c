@@ -559,9 +559,9 @@ static void start_command(struct init *in) {
 	if (k->secrets != NULL && k->warm == NULL) {
 		secrets_wipe(k->secrets); /* execve has copied them */
 	}
-	/* The command has its own copies; ours would keep its pipes open after it
-	 * closed them. */
+	/* The command has its own copies; ours would keep its pipes open. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)k->channel_fd - 1, 0);
+	descriptors_close_stale(k, in->signals);
 }
 
 void init_run(struct kit *k) {

@@ -78,6 +78,8 @@ struct kit {
 	int *fds;
 	size_t nfds;
 	int channel_fd; /* nfds, close-on-exec */
+	int stale_from; /* descriptors of the set-up from this number on are close-on-exec, and pid
+			 * 1 closes them after the command's execve; 0: they are closed */
 
 	/* broker */
 	struct journal *journal;  /* shared with the parent; NULL: none */
@@ -126,6 +128,10 @@ static inline void kit_leave_fd(const struct kit *k, int fd) {
 		(void)close(fd); /* nothing useful can be done about a failing close */
 	}
 }
+
+/* Pid 1, after the command's execve: closes the descriptors from stale_from on, but for its
+ * signalfd and the listener, which were opened since.  In layers/descriptors.c. */
+void descriptors_close_stale(const struct kit *k, int signals);
 
 struct layer {
 	const char *name;

@@ -9,7 +9,7 @@ KINDS = {
     "transfer": "read write pread64 pwrite64 readv writev sendto recvfrom sendmmsg recvmmsg splice",
     "descriptor": "close close_range fcntl dup dup2 dup3 pipe pipe2 socket socketpair pidfd_open pidfd_getfd eventfd2 "
                   "timerfd_create signalfd4 epoll_create1 memfd_create inotify_init1",
-    "make": "mkdir mkdirat symlink symlinkat link linkat unlink unlinkat rename renameat renameat2 ftruncate",
+    "make": "mkdir mkdirat mknodat symlink symlinkat link linkat unlink unlinkat rename renameat renameat2 ftruncate",
     "mount": "mount umount2 pivot_root open_tree move_mount mount_setattr fsopen fsconfig fsmount",
     "memory": "mmap munmap mremap mprotect madvise brk",
     "signal": "rt_sigaction rt_sigprocmask rt_sigpending kill tgkill pidfd_send_signal",

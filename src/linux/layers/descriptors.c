@@ -2,7 +2,8 @@
 /* Moves the command's descriptors to 0, 1, 2, … and closes all others.
  *
  * Should:   dup kit->fds to 0, 1, 2, …; open the sandbox's own /dev/null for a stream that
- *           is -1; keep pid 1's own descriptors behind them, close-on-exec; close the rest.
+ *           is -1; keep pid 1's own descriptors behind them, close-on-exec; close the rest, or
+ *           make it close-on-exec too.
  * Must not: run before a layer that still needs a descriptor of the parent.
  * Fails:    closed: Landlock does not cover descriptors that are already open, so a
  *           descriptor of the caller that stays open is an escape. */
@@ -12,6 +13,7 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +68,26 @@ static int keep(int *fd, int *last, struct err *e) {
 	return 0;
 }
 
+/* The kernel needs as long to close the descriptors of the set-up as for the mounts of /dev.  So
+ * pid 1 closes them while the command starts.  Not where a process outlives this that does not
+ * call execve: a zygote, a warden or a parked sandbox. */
+static bool may_close_later(const struct kit *k) {
+	return !plan_lacks_namespaces(k->plan) && k->warm == NULL && !k->parked && !k->rehearse;
+}
+
+/* E5 */
+static int close_from(struct kit *k, int first, struct err *e) {
+	if (may_close_later(k) &&
+	    syscall(SYS_close_range, (unsigned)first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
+		k->stale_from = first;
+		return 0;
+	}
+	if (syscall(SYS_close_range, (unsigned)first, ~0U, 0) != 0) {
+		return err_sys(e, "descriptors", "cannot close the caller's descriptors");
+	}
+	return 0;
+}
+
 static int descriptors_enter(struct kit *k, struct err *e) {
 	if (move_above_targets(k, e) != 0) {
 		return -1;
@@ -89,10 +111,15 @@ static int descriptors_enter(struct kit *k, struct err *e) {
 	    keep(&k->view_fd, &last, e) != 0) {
 		return -1;
 	}
-	if (syscall(SYS_close_range, (unsigned)last + 1, ~0U, 0) != 0) { /* E5 */
-		return err_sys(e, "descriptors", "cannot close the caller's descriptors");
+	return close_from(k, last + 1, e);
+}
+
+void descriptors_close_stale(const struct kit *k, int signals) {
+	const int kept[] = {signals, k->listener_fd};
+
+	if (k->stale_from > 0) {
+		fd_close_from(k->stale_from, kept, ARRAY_LEN(kept));
 	}
-	return 0;
 }
 
 const struct layer layer_descriptors = {.name = "descriptors", .enter = descriptors_enter};
