@@ -95,6 +95,12 @@ bool installed_mcp(const struct agent *agent);
 
 /* Whether hooks are switched on, and the matcher of the entry covers the shell tool. */
 bool installed_applies(const struct agent *agent);
+/* switched_off.c: whether settings of the user, of the working directory or above it, or of the
+ * host switch the agent's hooks off, and the first file that does. */
+bool switched_off(const struct agent *agent, char ret_path[PATH_MAX]);
+/* Whether the entry has the time limit that Corral enters, or a longer one, and what else makes the
+ * agent block when the hook fails. */
+bool installed_blocks(const struct agent *agent);
 
 /* For Codex: whether its hook is trusted as it is entered now; true for the others. */
 bool installed_trusted(const struct agent *agent);

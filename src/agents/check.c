@@ -279,6 +279,16 @@ static int check_control(const struct checking *c, struct err *e) {
 	return rc;
 }
 
+static void report_switch(const struct checking *c) {
+	char path[PATH_MAX], text[PATH_MAX + 64];
+	bool off = switched_off(c->agent, path);
+
+	(void)snprintf(text, sizeof text, "no settings here switch hooks off%s%s", off ? ": " : "",
+		       off ? path : "");
+	str_hide_controls(text, false);
+	report(c, !off, text);
+}
+
 int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struct err *e) {
 	char dir[] = "/tmp/corral-project-XXXXXX";
 	struct buf line;
@@ -298,6 +308,9 @@ int check_hook(const struct agent *agent, struct buf *out, size_t *failed, struc
 	}
 	report(&c, installed_applies(agent),
 	       "hooks are switched on, and this one covers the shell tool");
+	report_switch(&c);
+	report(&c, installed_blocks(agent),
+	       "the entry has its time limit, and blocks after a failure");
 	report(&c, installed_trusted(agent), "the agent trusts the hook as it is now");
 	if (mkdtemp(dir) == NULL) {
 		buf_done(&line);

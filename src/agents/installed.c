@@ -6,6 +6,7 @@
  * Fails:    closed: settings that cannot be read have no hook. */
 #include "agents/editing.h"
 
+#include "agents/entry.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -98,6 +99,53 @@ bool installed_trusted(const struct agent *agent) {
 	buf_done(&command);
 	settings_done(&c);
 	return trusted;
+}
+
+/* The handler of an entry as Corral writes it; the caller releases it. */
+static json_t *expected_handler(const struct agent *agent) {
+	struct buf text;
+
+	buf_init(&text);
+	entry_hook(agent, "", &text);
+	json_t *entry = buf_failed(&text) ? NULL : json_loadb(text.data, text.len, 0, NULL);
+	buf_done(&text);
+	json_t *first = json_array_get(json_object_get(entry, "hooks"), 0);
+	json_t *handler = json_incref(first == NULL ? entry : first);
+	json_decref(entry);
+	return handler;
+}
+
+static bool is_as_good(const char *key, const json_t *value, const json_t *wanted) {
+	if (streq(key, "command") || streq(key, "matcher")) {
+		return true; /* other checks */
+	}
+	return streq(key, "timeout") ? json_number_value(value) >= json_number_value(wanted)
+				     : json_equal(value, wanted) != 0;
+}
+
+bool installed_blocks(const struct agent *agent) {
+	struct agent_place place;
+	struct change c = {.missing = false};
+	struct editing ed = {.path = place.hook_file, .text = &c.after};
+	struct err e;
+	size_t group, handler;
+	json_t *expected = expected_handler(agent), *wanted;
+	const char *key;
+	bool blocks = false;
+
+	if (expected != NULL && agents_place(agent, &place, &e) == 0 &&
+	    editing_load(&c, place.hook_file, &e) == 0 && editing_parse(&ed, &e) == 0) {
+		const json_t *own = settings_own_hook(agent, ed.root, &group, &handler);
+		blocks = own != NULL;
+		json_object_foreach(expected, key, wanted) {
+			blocks = blocks && is_as_good(key, json_object_get(own, key), wanted);
+		}
+	}
+	json_decref(expected);
+	editing_done(&ed);
+	buf_done(&c.before);
+	buf_done(&c.after);
+	return blocks;
 }
 
 static bool matches_all(const char *matcher, const char *wanted) {

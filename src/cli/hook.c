@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Below the limit of 60 seconds in the settings. */
+/* An agent waits for its hook; less than the 60 seconds that agents grant by default. */
 #define HOOK_SECONDS 20
 
 static const char *const shells[] = {"/bin/bash", "/usr/bin/bash", "/bin/sh"};
@@ -30,6 +30,17 @@ static void deny_late(int signal) {
 	(void)signal;
 	(void)!write(STDERR_FILENO, text, sizeof text - 1); /* the status says the same */
 	_exit(HOOK_DENIED);
+}
+
+/* Also if the agent has blocked the signal. */
+static void start_alarm(void) {
+	sigset_t alarms;
+
+	(void)sigemptyset(&alarms);
+	(void)sigaddset(&alarms, SIGALRM); /* these fail for no such signal only */
+	(void)signal(SIGALRM, deny_late);
+	(void)sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	(void)alarm(HOOK_SECONDS);
 }
 
 /* Prints the denial in both forms that agents read: JSON on stdout, the reason on stderr. */
@@ -104,8 +115,7 @@ int verb_hook(struct invocation *inv, struct corral_error *err) {
 	struct buf out;
 
 	(void)err;
-	(void)signal(SIGALRM, deny_late);
-	(void)alarm(HOOK_SECONDS);
+	start_alarm();
 	if (agent == NULL || agent->hook == HOOK_NONE) {
 		(void)err_set(&e, ERR_USAGE, "hook",
 			      "`corral hook` needs claude, codex, cursor or gemini");

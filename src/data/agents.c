@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define STOPPED "a hook that is stopped or runs into the agent's time limit"
+#define STOPPED "a hook that is stopped for a day, the time limit of its entry"
 
 /* clang-format off */
 const struct agent agents[] = {
@@ -51,11 +51,13 @@ const struct hook_tool hook_tools[] = {
 	{HOOK_CURSOR, "preToolUse", "Shell", "command"},
 };
 
+/* The time limit is a day: after it some agents run the command without the hook.  A hook that hangs makes the agent
+ * wait instead, which its user notices.  `corral hook` itself ends after 20 seconds. */
 const struct hook_entry hook_entries[HOOK_COUNT] = {
-	[HOOK_CLAUDE] = {"PreToolUse", "Bash", "60", ", \"onFailure\": \"block\"", "CLAUDE_PROJECT_DIR"},
-	[HOOK_CODEX] = {"PreToolUse", "Bash", "60", "", NULL},
-	[HOOK_GEMINI] = {"BeforeTool", "run_shell_command", "60000", "", "GEMINI_PROJECT_DIR"},
-	[HOOK_CURSOR] = {"preToolUse", "Shell", "60", ", \"failClosed\": true", "CURSOR_PROJECT_DIR"},
+	[HOOK_CLAUDE] = {"PreToolUse", "Bash", "86400", ", \"onFailure\": \"block\"", "CLAUDE_PROJECT_DIR"},
+	[HOOK_CODEX] = {"PreToolUse", "Bash", "86400", "", NULL},
+	[HOOK_GEMINI] = {"BeforeTool", "run_shell_command", "86400000", "", "GEMINI_PROJECT_DIR"},
+	[HOOK_CURSOR] = {"preToolUse", "Shell", "86400", ", \"failClosed\": true", "CURSOR_PROJECT_DIR"},
 };
 /* clang-format on */
 const size_t agents_count = ARRAY_LEN(agents);

@@ -58,7 +58,7 @@ extern const size_t hook_tools_count;
 struct hook_entry {
 	const char *event;   /* the key beneath "hooks" */
 	const char *matcher; /* NULL: the entry is a handler without a group */
-	const char *timeout; /* as the agent's unit needs it */
+	const char *timeout; /* a day, in the agent's unit; setTimeout() of Node takes 24 days */
 	const char *more;    /* further JSON members of the handler, with a leading comma */
 	const char *project; /* the variable with the project's directory; NULL: none */
 };

@@ -106,6 +106,15 @@ def settle_opencode(box, provider):
     return ["opencode", "run", TASK]
 
 
+def speak_chat(box, provider):
+    """OpenCode with a provider of the OpenAI Chat API."""
+    box.write("home/.config/opencode/opencode.json", json.dumps({
+        "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "name": "local",
+                               "options": {"baseURL": f"{provider.url}/v1", "apiKey": "stand-in"},
+                               "models": {"stand-in": {"name": "stand-in"}}}},
+        "model": "local/stand-in", "small_model": "local/stand-in", "permission": {"*": "allow"}}))
+
+
 def settle_copilot(box, provider):
     box.env.update({"COPILOT_PROVIDER_BASE_URL": provider.url, "COPILOT_PROVIDER_TYPE": "anthropic",
                     "COPILOT_PROVIDER_API_KEY": "stand-in", "COPILOT_MODEL": "stand-in"})
@@ -199,6 +208,19 @@ def whole(box, place, name, level):
         scene.judge(done)
         done.exited(0)
         equal(settings_of(box), before, "the agent's files on the host")
+    finally:
+        scene.close()
+
+
+def chats(box, place, level):
+    """The OpenAI Chat API, which most local models have."""
+    scene = Scene(box, place, "opencode")
+    try:
+        speak_chat(box, scene.provider)
+        scene.controls()
+        done = box.execute(scene.inside(level), timeout=SECONDS)
+        scene.judge(done)
+        check("POST /v1/chat/completions" in scene.provider.paths, f"{scene.provider.paths}")
     finally:
         scene.close()
 
@@ -304,11 +326,45 @@ def stopped(box, place):
         box.corral_("agents", "install", "claude", "--yes").exited(0)
         file = f"{box.home}/.claude/settings.json"
         text = box.read(file).replace("hook claude ||", "hook claude >/dev/null; sleep 60 ||")
-        text = text.replace('"timeout": 60', '"timeout": 2')
+        text = text.replace('"timeout": 86400', '"timeout": 2')
         check("sleep 60" in text and '"timeout": 2' in text, text)
         box.write(file, text)
         done = scene.outside()
         check(not box.exists("home/ran-bare"), f"the command ran after the time-out of the hook: {done}")
+    finally:
+        scene.close()
+
+
+HELD = 70  # seconds: agents stop waiting for a hook after 60 if the entry does not say more
+
+
+def held(box, place, name):
+    """A hook that hangs: the agent waits, and does not run the command."""
+    scene = Scene(box, place, name, [f"touch {box.home}/ran-bare"])
+    program, began = shutil.copy(box.corral, f"{box.dir}/corral-copy"), f"{box.dir}/ws/hook-began"
+    try:
+        box.execute([program, "agents", "install", name, "--yes"]).exited(0)
+        os.unlink(program)
+        box.write("corral-copy", f"#!/bin/sh\ntouch {began}\nexec sleep {SECONDS}\n", 0o755)
+        process = box.start(scene.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        check(wait_until(lambda: os.path.exists(began), SECONDS), "the hook was not started")
+        check(not wait_until(lambda: box.exists("home/ran-bare") or process.poll() is not None, HELD),
+              "the agent did not wait for its hook")
+    finally:
+        box.kill_all()
+        scene.close()
+
+
+def switched_off(box, place, name, file, text):
+    """A project that switches the hooks off: the agent runs the command bare without a message, and `agents check` reports it."""
+    scene = Scene(box, place, name, [f"touch {box.home}/ran-bare"])
+    try:
+        box.corral_("agents", "install", name, "--yes").exited(0)
+        box.corral_("agents", "check", name).exited(0)
+        box.write(f"ws/{file}", text)
+        scene.outside()
+        check(box.exists("home/ran-bare"), f"{name} does not obey {file} any more: say so in docs/agents.md")
+        contains(box.corral_("agents", "check", name).exited(1).out, f"switch hooks off: {box.ws}/{file}", "the report")
     finally:
         scene.close()
 
@@ -358,12 +414,13 @@ def login(box, place, level):
     with tempfile.TemporaryFile() as shown:
         process = box.start([box.corral, *words[1:at], "--level", level, "--read", place, *words[at:]], stdout=shown,
                             stderr=shown)
+        url = re.compile(rf"redirect_uri=http%3A%2F%2F[a-z0-9.]+%3A{port}%2F".encode())
         reached = wait_until(lambda: answers(callback), 30)
+        printed = wait_until(lambda: url.search(os.pread(shown.fileno(), 1 << 16, 0)), 30)
         process.terminate()
         process.wait()
-        shown.seek(0)
-        text = shown.read().decode()
-    check(re.search(rf"redirect_uri=http%3A%2F%2F[a-z0-9.]+%3A{port}%2F", text), f"no URL for the browser: {text}")
+        text = os.pread(shown.fileno(), 1 << 16, 0).decode()
+    check(printed, f"no URL for the browser: {text}")
     check(reached, f"the login's server cannot be reached: {text}")
     equal(answers(callback), None, "the port after the run")
 
@@ -395,6 +452,8 @@ def register(suite, place):
             suite.test(f"{name} as a whole at level {level}: reads, writes, tests; neither the key nor the server")(
                 lambda box, name=name, level=level: whole(box, place, name, level))
     for level in ("full", "standard"):
+        suite.test(f"opencode with the OpenAI Chat API at level {level}")(lambda box, level=level: chats(box, place, level))
+    for level in ("full", "standard"):
         suite.test(f"codex in a terminal at level {level}")(lambda box, level=level: terminal(box, place, level))
     for level in ("full", "standard"):
         suite.test(f"codex logs in at level {level}: the URL is printed, the callback's port is published")(
@@ -404,6 +463,12 @@ def register(suite, place):
         suite.test(f"{name} with the hook: its commands run inside")(lambda box, name=name: hooked(box, place, name))
         suite.test(f"{name}: a hook whose program is missing lets no command run")(
             lambda box, name=name: broken(box, place, name))
+    for name in HOOKED:
+        suite.test(f"{name}: a hook that hangs makes the agent wait")(lambda box, name=name: held(box, place, name))
+    for name, file, text in (("claude", ".claude/settings.json", '{"disableAllHooks": true}'),
+                             ("codex", ".codex/config.toml", "[features]\nhooks = false\n")):
+        suite.test(f"{name}: agents check reports a project that switches hooks off")(
+            lambda box, name=name, file=file, text=text: switched_off(box, place, name, file, text))
     for level in ("full", "standard"):
         suite.test(f"claude as a whole with the hook in its settings, at level {level}")(
             lambda box, level=level: both(box, place, level))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model provider on loopback that calls a list of commands: Anthropic Messages, OpenAI Responses, Gemini.
+"""A model provider on loopback that calls a list of commands: Anthropic Messages, OpenAI Responses and Chat, Gemini.
 
 The agent sends the conversation with each request.  The number of its tool results tells which command is next; after the
 last one the answer is a text, and the agent ends.  Results are kept for the test.
@@ -96,6 +96,31 @@ class Responses:
             ("response.completed", {"type": "response.completed", "response": response}))
 
 
+class Chat:
+    tools = ("bash", "Bash", "shell")
+
+    @staticmethod
+    def names(body):
+        return [tool.get("function", {}).get("name") for tool in body.get("tools", [])]
+
+    @staticmethod
+    def results(body):
+        return [text_in(message.get("content")) for message in body.get("messages", []) if message.get("role") == "tool"]
+
+    @staticmethod
+    def answer(tool, number, command):
+        if command is None:
+            delta = {"role": "assistant", "content": DONE}
+        else:
+            call = {"name": tool, "arguments": json.dumps(arguments_for(tool, command))}
+            delta = {"role": "assistant", "tool_calls": [{"index": 0, "id": f"call_{number}", "type": "function", "function": call}]}
+        chunk = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 1, "model": "stand-in"}
+        end = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if command else "stop"}
+        parts = [{**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+                 {**chunk, "choices": [end], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}]
+        return "text/event-stream", "".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode() + b"data: [DONE]\n\n"
+
+
 class Gemini:
     tools = ("run_shell_command",)
 
@@ -157,6 +182,8 @@ class Provider:
             return Anthropic
         if path.endswith("/responses"):
             return Responses
+        if path.endswith("/chat/completions"):
+            return Chat
         return Gemini if "enerateContent" in path else None
 
     def serve(self, handler, raw):

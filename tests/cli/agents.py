@@ -232,9 +232,30 @@ def register(suite):
         good = box.read(file)
         for old, new, line in (("exit 2; }", "exit 0; }", "it denies"), ("hook claude ||", "hook claude >/dev/null ||", "the hook rewrites"),
                                ('"hooks": {', '"disableAllHooks": true, "hooks": {', "hooks are switched on"),
-                               ('"Bash"', '"Read"', "hooks are switched on")):
+                               ('"Bash"', '"Read"', "hooks are switched on"), ('"timeout": 86400', '"timeout": 5', "the entry has its time"),
+                               ('"onFailure": "block"', '"onFailure": "allow"', "the entry has its time")):
+            check(old in good, f"{old}: {good}")
             box.write(file, good.replace(old, new, 1))
             contains(box.corral_("agents", "check", "claude").exited(1).out, f"FAILED  {line}", f"after {new}")
+
+    @test("agents check reports settings of the project that switch hooks off")
+    def _(box):
+        for name, file, text in (("claude", ".claude/settings.json", '{"disableAllHooks": true}'),
+                                 ("claude", ".claude/settings.local.json", '{ // by hand\n"disableAllHooks": true}'),
+                                 ("claude", ".claude/settings.json", "{not JSON"),
+                                 ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+                                 ("codex", ".codex/config.toml", "[features]\nhooks = false\n"),
+                                 ("codex", ".codex/config.toml", "features.hooks=false"),
+                                 ("codex", ".codex/config.toml", 'features = {x = true, "codex_hooks" = false}\n')):
+            box.corral_("agents", "install", name, "--yes").exited(0)
+            check("FAILED" not in box.corral_("agents", "check", name).exited(0).out, "before")
+            for place in ("ws", "."):  # here, and in a directory above
+                box.write(f"{place}/{file}", text)
+                got = box.corral_("agents", "check", name).exited(1).out
+                contains(got, f"FAILED  no settings here switch hooks off: {os.path.normpath(f'{box.dir}/{place}/{file}')}\n", text)
+                os.unlink(f"{box.dir}/{place}/{file}")
+        box.write("ws/.codex/config.toml", "[features]\nhooks = true # was: hooks = true\n # hooks = false\n")
+        check("FAILED" not in box.corral_("agents", "check", "codex").exited(0).out, "hooks that are on")
 
     @test("agents install --mcp enters the server, and uninstall removes it")
     def _(box):

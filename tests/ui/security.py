@@ -239,7 +239,7 @@ def test_open_pages_do_not_grow_the_daemon_and_unread_ones_end(service):
 
 def test_a_large_output_costs_neither_memory_nor_the_page(service):
     size = 1 << 30 if service.thorough else 64 << 20
-    session = service.create("--name", "large", "--max-output", "none")
+    session = service.create("--name", "large", "--max-output", "none", "--timeout", "1h")
     browser = Browser(service).enter()
     before = memory(service)
     process = service.command("session", "exec", "large", "--", "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' y; echo; echo end")
