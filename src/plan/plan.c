@@ -180,18 +180,32 @@ static int deny_calls(struct builder *b, struct err *e) {
 /* The user's policy, in a directory of Corral's own. */
 #define POLICY_NAME "corral.toml"
 
+/* Where a runtime directory that is not the system's leads to: a grant shows the directory, not the
+ * symlink. */
+static const char *real_runtime_dir(struct builder *b, const char *xdg, const char *name) {
+	const char *full = host_fs_resolve(b, name);
+
+	if (full == NULL) { /* "corral" does not exist yet */
+		const char *dir = host_fs_resolve(b, xdg);
+		full = dir == NULL ? NULL : plan_keep_join(b, dir, "corral");
+	}
+	return full == NULL || streq(full, name) ? NULL : full;
+}
+
 /* Where the daemon has its sockets (base/runtime_dir.h): who can replace one answers the questions
- * of other runs.  By its name: no call for a run whose grants do not show it.  Root without a login
- * has one of two. */
+ * of other runs.  The system's directory by its name: no call for a run whose grants do not show
+ * it.  Root without a login has one of two. */
 static void name_runtime_dirs(struct builder *b) {
 	const char **own = &b->plan->own_dirs[OWN_RUNTIME];
 	const char *xdg = plan_caller_variable(b->h, "XDG_RUNTIME_DIR");
+	const char *login = plan_keep_printf(b, "/run/user/%u/corral", b->h->uid);
 
 	if (xdg != NULL && xdg[0] == '/') {
 		own[0] = plan_keep_join(b, xdg, "corral");
+		own[1] = streq(own[0], login) ? NULL : real_runtime_dir(b, xdg, own[0]);
 		return;
 	}
-	own[0] = plan_keep_printf(b, "/run/user/%u/corral", b->h->uid);
+	own[0] = login;
 	own[1] = b->h->uid == 0 ? "/run/corral" : NULL;
 }
 

@@ -440,6 +440,34 @@ TEST(a_command_cannot_create_corrals_own_directories) {
 	world_done(&w);
 }
 
+/* A grant shows the directory, not the symlink in XDG_RUNTIME_DIR. */
+TEST(the_daemons_sockets_are_corrals_own_where_a_symlink_leads_to_them) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/srv/real/corral", 'd', NULL);
+	node(&w, "/srv/real/other", 'd', NULL);
+	node(&w, "/srv/link", 'l', "real");
+	variable(&w, "XDG_RUNTIME_DIR=/srv/link");
+	add_item(&w, KEY_FS_WRITE, "/srv/real");
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(plan_visibility(&w.plan, "/srv/real/corral"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/srv/real/corral/daemon.sock"), VISIBILITY_DENIED);
+	CHECK_INT(plan_visibility(&w.plan, "/srv/real/other"), VISIBILITY_WRITE);
+	add_item(&w, KEY_FS_READ, "/srv/real/corral");
+	CHECK_INT(build(&w), -1);
+	world_done(&w);
+
+	/* Not there yet: the command could create it. */
+	world_init(&w);
+	node(&w, "/srv/real/other", 'd', NULL);
+	node(&w, "/srv/link", 'l', "real");
+	variable(&w, "XDG_RUNTIME_DIR=/srv/link");
+	add_item(&w, KEY_FS_WRITE, "/srv/real");
+	CHECK_INT(build(&w), -1);
+	CHECK(strstr(w.e.fix, "mkdir -p /srv/real/corral") != NULL);
+	world_done(&w);
+}
+
 TEST(the_project_file_is_protected) {
 	struct world w;
 	world_init(&w);
