@@ -188,7 +188,8 @@ def proof_suites(build, corral, probe):
     yield "exports", [PYTHON, f"{HERE}/audit/exports.py", "--corral", corral, "--place", f"{build}/otlp"]
     yield "agents", [PYTHON, f"{HERE}/agents/run.py", "--corral", corral, "--place", f"{build}/agents"]
     yield "sdk", [PYTHON, f"{HERE}/sdk/run.py", "--corral", corral, "--place", f"{build}/sdk"]
-    yield "docker", [PYTHON, f"{HERE}/docker/run.py", "--corral", corral]
+    for who in ("root", "user"):
+        yield f"docker ({who})", [PYTHON, f"{HERE}/docker/run.py", "--corral", corral, "--as", who]
     yield "windows", [PYTHON, f"{HERE}/windows/rows.py", "--build", f"{build}/windows", "--corral", corral]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]

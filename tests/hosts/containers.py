@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real container engines: what a run is in their containers, and `corral oci` as their runtime.
 
-podman and dockerd of this machine, with storage of the test's own.  A container has this host's /usr and a root of its
+podman, dockerd and containerd of this machine, with storage of the test's own.  A container has this host's /usr and a root of its
 own.  Rows of the escape suite run in a podman container with its default settings, at the level that a run reports
 there.
 """
+import contextlib
+import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,14 +23,19 @@ TESTS = os.path.dirname(HERE)
 # Rows of the escape suite about other processes and /proc, which a run shares there; the whole suite takes long.
 ROWS = "PR01,PR05,PR05a,PR05b,PR07,PR21,PF14,PF18,NS01,NS02,FS01,DN01"
 
-# Calls that the profile of `corral oci` adds, tried by the command; each must be refused.
+# Calls that the profile of `corral oci` adds, tried by the command; each must be refused, whatever its arguments.
 ADDED = """
 import ctypes, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
 NR = {"unshare": (272, 0x10000000), "mount": (165, b"t", b"/tmp", b"tmpfs", 0, 0), "umount2": (166, b"/tmp", 0),
       "pivot_root": (155, b"/tmp", b"/tmp"), "fsopen": (430, b"tmpfs", 0), "open_tree": (428, -100, b"/", 1),
+      "fsconfig": (431, -1, 0, 0, 0, 0), "fsmount": (432, -1, 0, 0),
       "mount_setattr": (442, -100, b"/", 0, 0, 0), "move_mount": (429, -100, b"/", -100, b"/", 0),
-      "sethostname": (170, b"x", 1), "pidfd_getfd": (438, 0, 0, 0), "clone": (56, 0x10000000 | 17, 0, 0, 0, 0)}
+      "sethostname": (170, b"x", 1), "setdomainname": (171, b"x", 1), "pidfd_getfd": (438, -1, 0, 0),
+      "landlock_create_ruleset": (444, 0, 0, 1), "landlock_add_rule": (445, -1, 0, 0, 0),
+      "landlock_restrict_self": (446, -1, 0), "clone3": (435, 0, 0),
+      # SECCOMP_SET_MODE_FILTER with a listener, the one thing that it gives
+      "seccomp": (317, 1, 8, 0), "clone": (56, 0x10000000 | 17, 0, 0, 0, 0)}
 for name, (number, *args) in NR.items():
     got = libc.syscall(number, *args)
     print(name, got, errno.errorcode.get(ctypes.get_errno(), "-"))
@@ -59,9 +67,9 @@ def make_root(top):
         out.write("root:x:0:\ngames:x:60:\n")
 
 
-def runtime_script(box, runtime):
+def runtime_script(box, runtime, *options):
     """As packaging/oci/corral-oci, with the paths of this test."""
-    box.write("corral-oci", f"#!/bin/sh\nexec {box.corral} oci --runtime {runtime} -- \"$@\"\n")
+    box.write("corral-oci", f"#!/bin/sh\nexec {box.corral} oci {' '.join(options)} --runtime {runtime} -- \"$@\"\n")
     os.chmod(f"{box.dir}/corral-oci", 0o755)
     return f"{box.dir}/corral-oci"
 
@@ -88,22 +96,28 @@ class Podman:
         self.box = box
         os.chmod(box.ws, 0o777)  # for a container's ordinary user
         make_root(f"{box.dir}/root")
-        box.write("containers.conf", '[engine]\nruntime_supports_nocgroups = ["crun", "corral-oci"]\n'
-                                     'runtime_supports_nocgroup = ["crun", "corral-oci"]\n[engine.runtimes]\n'
+        box.write("containers.conf", '[engine]\nruntime_supports_nocgroup = ["crun", "corral-oci"]\n[engine.runtimes]\n'
                                      f'corral-oci = ["{box.dir}/corral-oci"]\n')
         self.words = []
         if os.path.isdir("/sys/fs/cgroup/unified"):  # crun refuses both versions of control groups
             self.words = ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.HYBRID, "sh"]
         self.words += ["env", f"CONTAINERS_CONF={box.dir}/containers.conf", "podman",
                        *([f"--runtime={runtime}"] if runtime else []), "--log-level=error", f"--root={box.dir}/store",
-                       f"--runroot={box.dir}/runroot", "--cgroup-manager=cgroupfs", "--events-backend=none"]
+                       "--storage-driver=vfs", f"--runroot={box.dir}/runroot", "--cgroup-manager=cgroupfs", "--events-backend=none"]
 
-    def run(self, *words, flags=(), timeout=4 * PATIENCE):
+    def run(self, *words, flags=(), timeout=4 * PATIENCE, root=None):
         bin_dir = os.path.dirname(self.box.corral)
         return self.box.execute([*self.words, "run", "--rm", "--cgroups=disabled", "--network=host", "--log-driver=none",
                                  *LIMITS, "--volume=/usr:/usr:ro", f"--volume={bin_dir}:{bin_dir}:ro",
-                                 f"--volume={self.box.ws}:/work", "--workdir=/work", *flags, "--rootfs",
-                                 f"{self.box.dir}/root", *words], timeout=timeout)
+                                 f"--volume={self.box.ws}:/work", "--workdir=/work", *flags,
+                                 *(root or ("--rootfs", f"{self.box.dir}/root")), *words], timeout=timeout)
+
+    def run_marked_image(self, *words):
+        key, _, value = MARK.partition("=")
+        if not os.path.exists(f"{self.box.dir}/layout"):
+            archive = make_archive(f"{self.box.dir}/root", f"{self.box.dir}/layout", {key: value})
+            self.box.execute([*self.words, "load", f"--input={archive}"], timeout=4 * PATIENCE).exited(0)
+        return self.run(*words, root=("localhost/base:1",))
 
     def close(self):
         remove(f"{self.box.dir}/store", f"{self.box.dir}/runroot")
@@ -165,6 +179,105 @@ class Docker:
         remove(f"{self.box.dir}/data", f"{self.box.dir}/exec")
 
 
+def blob(place, data):
+    """A file of an OCI image layout; returns its descriptor without the type."""
+    digest = hashlib.sha256(data).hexdigest()
+    with open(f"{place}/blobs/sha256/{digest}", "wb") as out:
+        out.write(data)
+    return {"digest": f"sha256:{digest}", "size": len(data)}
+
+
+def make_archive(root, place, annotations=None):
+    """An image in the layout of the OCI's specification, of one layer; returns the path of its archive."""
+    os.makedirs(f"{place}/blobs/sha256")
+    layer = subprocess.run(["tar", "--numeric-owner", "-C", root, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+    diff = blob(place, layer)
+    kind = "application/vnd.oci.image"
+    config = {"architecture": "amd64" if os.uname().machine == "x86_64" else "arm64", "os": "linux", "config": {},
+              "rootfs": {"type": "layers", "diff_ids": [diff["digest"]]}}
+    manifest = {"schemaVersion": 2, "mediaType": f"{kind}.manifest.v1+json", "annotations": annotations or {},
+                "config": {"mediaType": f"{kind}.config.v1+json", **blob(place, json.dumps(config).encode())},
+                "layers": [{"mediaType": f"{kind}.layer.v1.tar", **diff}]}
+    index = {"schemaVersion": 2, "manifests": [{"mediaType": f"{kind}.manifest.v1+json",
+                                                **blob(place, json.dumps(manifest).encode()),
+                                                "annotations": {"io.containerd.image.name": "localhost/base:1",
+                                                                "org.opencontainers.image.ref.name": "localhost/base:1"}}]}
+    for name, value in (("index.json", index), ("oci-layout", {"imageLayoutVersion": "1.0.0"})):
+        with open(f"{place}/{name}", "w", encoding="utf-8") as out:
+            json.dump(value, out)
+    subprocess.run(["tar", "-C", place, "-cf", f"{place}.tar", "."], check=True)
+    return f"{place}.tar"
+
+
+class Containerd:
+    """A containerd of the test's own, used by ctr, without its CRI."""
+
+    CONFIG = """version = 2
+root = "{0}/cdata"
+state = "{0}/cstate"
+disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]
+[grpc]
+address = "{0}/c.sock"
+"""
+
+    def __init__(self, box, runtime=None):
+        needs("containerd", "ctr", "runc", "containerd-shim-runc-v2")
+        self.box, self.count = box, 0
+        self.there = os.path.exists("/run/containerd")  # of the shims' sockets, for every containerd
+        make_root(f"{box.dir}/root")
+        box.write("containerd.toml", self.CONFIG.format(box.dir))
+        self.flags = [f"--runc-root={box.dir}/runc", *([f"--runc-binary={runtime}"] if runtime else [])]
+        self.log = open(f"{box.dir}/clog", "wb")  # closed with the daemon
+        self.daemon = subprocess.Popen(["containerd", "--config", f"{box.dir}/containerd.toml"], stdout=self.log,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            end = time.monotonic() + PATIENCE * 6
+            while self.ctr("version").status != 0:
+                if self.daemon.poll() is not None or time.monotonic() > end:
+                    raise Skip("containerd does not start here")
+                time.sleep(0.2)
+            archive = make_archive(f"{box.dir}/root", f"{box.dir}/layout")
+            self.ctr("images", "import", "--snapshotter=native", archive).exited(0)
+        except BaseException:
+            self.close()
+            raise
+
+    def ctr(self, *words):
+        return self.box.execute(["ctr", f"--address={self.box.dir}/c.sock", *words], timeout=4 * PATIENCE)
+
+    def run(self, *words, flags=()):
+        """Volumes and the environment in the words of podman and docker."""
+        self.count += 1
+        bin_dir = os.path.dirname(self.box.corral)
+        mounts = [f"{self.box.ws}:/work", "/usr:/usr:ro", f"{bin_dir}:{bin_dir}:ro"]
+        others = []
+        for flag in flags:
+            if flag.startswith("--volume="):
+                mounts.append(flag.removeprefix("--volume="))
+            else:
+                others.append(flag)
+        for mount in mounts:
+            source, target, *mode = mount.split(":")
+            others.append(f"--mount=type=bind,src={source},dst={target},options=rbind:{mode[0] if mode else 'rw'}")
+        name = f"{os.path.basename(self.box.dir)}-{self.count}"  # no other containerd of this machine has it
+        return self.ctr("run", "--rm", "--snapshotter=native", *self.flags, f"--fifo-dir={self.box.dir}", f"--cgroup=/{name}",
+                        "--cwd=/work", *others, "localhost/base:1", name, *words)
+
+    def close(self):
+        if self.daemon.poll() is None:
+            self.daemon.send_signal(signal.SIGTERM)
+            try:
+                self.daemon.wait(PATIENCE * 6)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
+                self.daemon.wait()
+        self.log.close()
+        remove(f"{self.box.dir}/cdata", f"{self.box.dir}/cstate")
+        for directory in () if self.there else ("/run/containerd/s", "/run/containerd"):
+            with contextlib.suppress(OSError):  # another one may use it by now
+                os.rmdir(directory)
+
+
 # (engine, name, flags, level, guarantees that are not enforced there, a flag that status names)
 SETTINGS = (
     (Podman, "podman, default", (), "full", {"pid"}, "unmask=ALL"),
@@ -176,6 +289,8 @@ SETTINGS = (
     (Docker, "docker, no profile", ("--security-opt=seccomp=unconfined",), "full", {"pid"}, "systempaths=unconfined"),
     (Docker, "docker, no profile, no masks",
      ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined"), "full", set(), None),
+    (Containerd, "containerd, its seccomp profile", ("--seccomp",), "standard", {"pid"}, "seccomp=unconfined"),
+    (Containerd, "containerd, no profile", (), "full", {"pid"}, "systempaths=unconfined"),
 )
 BOUNDARY = ("fs.write", "fs.read", "fs.deny", "net", "ipc", "pid", "env", "lifetime")
 
@@ -244,16 +359,26 @@ def ask_wrapped(engine):
     check(not box.exists("root/etc/made"), "a file of the image was written")
 
 
+def calls_of_profile():
+    """{call: why the command gains nothing}"""
+    with open(f"{TESTS}/../src/oci/seccomp.c", encoding="utf-8") as source:
+        return dict(re.findall(r'^\t\{"([a-z_0-9]+)", "([^"]+)"\},$', source.read(), re.MULTILINE))
+
+
 def ask_profile(engine):
     """O2: the calls that are added to the profile are refused to the command."""
     box = engine.box
     box.write("ws/added.py", ADDED)
-    done = engine.run("python3", "added.py").exited(0)
+    flags = ("--seccomp",) if isinstance(engine, Containerd) else ()  # ctr has none by itself
+    done = engine.run("python3", "added.py", flags=flags).exited(0)
     lines = dict(line.split(" ", 1) for line in done.out.splitlines())
-    equal(len(lines), 11, "calls that were tried")
+    calls = calls_of_profile()
+    equal(set(lines), {*calls, "mount"}, "calls that were tried, and those of src/oci/seccomp.c")
+    for name in (name for name, why in calls.items() if why == "takes rights away"):
+        check(lines.pop(name).startswith("-1 "), f"{name} gave the command a descriptor")
     open_ = {name: got for name, got in lines.items() if not got.startswith("-1 ") or "EFAULT" in got or "EBADF" in got}
     equal(open_, {}, "added calls that reach the command")
-    filters = engine.run("grep", "Seccomp", "/proc/self/status").exited(0).out
+    filters = engine.run("grep", "Seccomp", "/proc/self/status", flags=flags).exited(0).out
     contains(filters, "Seccomp_filters:\t2", "the engine's filter and the sandbox's")
 
 
@@ -266,8 +391,52 @@ def ask_refused(engine):
     check(hostile.status != 0, "an argument of the image became an option")
 
 
+MARK = "io.kubernetes.cri.container-type=sandbox"
+
+
+def ask_marked(engine, unmarked):
+    """An annotation of the user or the image does not switch the sandbox off; with --pods, the control, it does."""
+    level = "" if unmarked else "full"
+    done = engine.run("sh", "-c", "echo \"=$CORRAL_LEVEL\"", flags=(f"--annotation={MARK}",)).exited(0)
+    equal(done.out.strip(), f"={level}", "the level under the mark of a pause container")
+    if isinstance(engine, Podman):
+        done = engine.run_marked_image("sh", "-c", "echo \"=$CORRAL_LEVEL\"").exited(0)
+        equal(done.out.strip(), f"={level}", "the level with an image that has the mark")
+
+
+def register_marks(suite):
+    for engine, runtime in ((Podman, "/usr/bin/crun"), (Containerd, shutil.which("runc", path=PATH))):
+        name = engine.__name__.lower()
+        for options, title in (((), "an annotation does not switch the sandbox off"),
+                               (("--pods",), "with --pods, the control, an annotation does")):
+            @suite.test(f"{name} with corral oci: {title}", user=False, root=True)
+            def one(box, engine=engine, runtime=runtime, options=options):
+                script = runtime_script(box, runtime, *options)
+                with_engine(box, engine, lambda made: ask_marked(made, bool(options)),
+                            "corral-oci" if engine is Podman else script)
+
+
+def register_settings(suite):
+    @suite.test("podman with corral oci: packaging/oci/containers.conf lets a container have no control groups",
+                user=False, root=True)
+    def settings(box):
+        runtime_script(box, "/usr/bin/crun")
+        with open(f"{TESTS}/../packaging/oci/containers.conf", encoding="utf-8") as source:
+            text = source.read().replace("/usr/libexec/corral-oci", f"{box.dir}/corral-oci")
+
+        def ask(podman):
+            box.write("containers.conf", text)
+            equal(podman.run("sh", "-c", "echo $CORRAL_LEVEL").exited(0).out, "full\n", "a container without control groups")
+            box.write("containers.conf", re.sub(r"(?m)^runtime_supports_nocgroup = .*", "", text))
+            without = podman.run("true")
+            check(without.status != 0, "control: podman does not need the setting")
+            contains(without.err.lower(), "cgroups", "control: its reason")
+        with_engine(box, Podman, ask, "corral-oci")
+
+
 def register_oci(suite):
-    for engine, runtime in ((Podman, "/usr/bin/crun"), (Docker, shutil.which("runc", path=PATH))):
+    runc = shutil.which("runc", path=PATH)
+    for engine, runtime in ((Podman, "/usr/bin/crun"), (Docker, runc), (Containerd, runc)):
         name = engine.__name__.lower()
         for title, ask in ((f"{name} with corral oci: the command is in a sandbox", ask_wrapped),
                            (f"{name} with corral oci: the command is under the engine's profile", ask_profile),
@@ -294,3 +463,5 @@ def register(suite):
     register_levels(suite)
     register_rows(suite)
     register_oci(suite)
+    register_marks(suite)
+    register_settings(suite)

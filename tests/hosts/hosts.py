@@ -85,7 +85,9 @@ class Podman(Place):
     flags = ()
     lacks = ""
     # crun refuses hosts that have both versions of control groups mounted.
-    HYBRID = "umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\""
+    HYBRID = "umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && "
+    # Ids for a user who has none: a file of ours in their place.
+    IDS = "mount --bind {0} /etc/subuid && mount --bind {0} /etc/subgid && "
 
     def __init__(self, box, without):
         super().__init__(box, without)
@@ -95,8 +97,13 @@ class Podman(Place):
         self.hybrid = os.path.isdir("/sys/fs/cgroup/unified")
         if self.hybrid and os.getuid() != 0:
             raise Skip("both versions of control groups are mounted, which only root can change for crun")
+        self.ids = ""
         if box.user.uid != 0 and not any(line.startswith(f"{box.user.name}:") for line in lines_of("/etc/subuid")):
-            raise Skip(f"{box.user.name} has no subordinate ids")
+            if os.getuid() != 0:
+                raise Skip(f"{box.user.name} has no subordinate ids")
+            box.write("ids", f"{box.user.name}:200000:65536\n")
+            self.ids = self.IDS.format(f"{box.dir}/ids")
+        self.own = bool(self.ids) or self.hybrid
         self.runtime = box.mkdir("run", 0o700)
         self.make_root()
 
@@ -111,8 +118,9 @@ class Podman(Place):
 
     def words(self):
         box, words = self.box, []
-        if self.hybrid:
-            words += ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.HYBRID, "sh"]
+        if self.own:
+            script = (self.HYBRID if self.hybrid else "") + self.ids + 'exec "$@"'
+            words += ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh"]
             if box.user.drop:
                 words += ["setpriv", f"--reuid={box.user.uid}", f"--regid={box.user.gid}", "--clear-groups", "--"]
         words += ["env", f"XDG_RUNTIME_DIR={self.runtime}", "podman", "--log-level=error", "--cgroup-manager=cgroupfs",
@@ -125,7 +133,7 @@ class Podman(Place):
         return words + ([self.without, self.lacks] if self.lacks else [])
 
     def popen(self):
-        return {"user": None, "group": None, "extra_groups": None} if self.hybrid else {}
+        return {"user": None, "group": None, "extra_groups": None} if self.own else {}
 
     def close(self):
         """podman leaves a process that keeps its user namespace; it is ours, its pid is in a file of ours."""
