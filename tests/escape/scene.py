@@ -170,7 +170,8 @@ class Page:
     """A daemon of the caller with the page of `corral ui`, and an invitation that nobody has used."""
 
     def __init__(self, scene):
-        self.place = os.path.join(scene.base, "page")
+        # Near the top, because the name of a socket has at most 107 bytes, and a user's home may be long.
+        self.place = os.path.join(scene.suite.top, f"p{secrets.token_hex(3)}")
         run, home = f"{self.place}/run", f"{self.place}/home"
         scene.make_dir(self.place)
         for path in (run, home):
@@ -197,11 +198,12 @@ class Page:
     def wait_ready(self):
         end, said = time.monotonic() + BOUND * patience, b""
         while b"ready on" not in said:
-            if self.daemon.poll() is not None or time.monotonic() > end:
-                raise OSError(f"the daemon of the page did not start: {said[-200:]!r}")
-            time.sleep(0.02)
+            ended = self.daemon.poll() is not None or time.monotonic() > end
             with open(f"{self.place}/log", "rb") as log:
                 said = log.read()
+            if ended and b"ready on" not in said:
+                raise OSError(f"the daemon of the page did not start: {said[-200:]!r}")
+            time.sleep(0.02)
 
     def used(self):
         """Whether somebody has signed in: the server then no longer offers the form for this token."""
