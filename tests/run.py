@@ -53,7 +53,7 @@ def sanitized_programs(build, corral):
 
 def common(build, corral):
     """(name, argv) of what is run for either purpose; many short ones last."""
-    yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build]
+    yield "cli", [PYTHON, f"{HERE}/cli/run.py", "--corral", corral, "--build", build, "--jobs", "3"]  # they mostly wait
     yield "docs", [PYTHON, f"{HERE}/docs/run.py", "--corral", corral, "--build", build]
     yield "mcp", [PYTHON, f"{HERE}/mcp/run.py", "--corral", corral]
     yield "nulls", [PYTHON, f"{HERE}/api/nulls.py", "--library", f"{build}/src/libcorral.so"]
