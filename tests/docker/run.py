@@ -323,12 +323,15 @@ def endings_are_the_same_with_a_gate(n):
 
 # ---- the image ----
 
+# Engines raise them by default, for which this machine may lack the right.
+LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
+
 
 @row
 def the_images_entrypoint_does_not_run(n):
     plain, n.image = n.image, n.import_image("corral-entry", 'ENTRYPOINT ["/bin/sh", "-c", "echo entered"]')
     try:
-        control = n.call("run", "--rm", "--network=none", n.image, "true", status=None)
+        control = n.call("run", "--rm", "--network=none", *LIMITS, n.image, "true", status=None)
         expect(b"entered" in control.stdout, "control", control.stdout, control.stderr)
         done = n.run("--", "echo", "twin")
         expect(done.stdout == "twin\n", "the entrypoint ran", done.stdout, done.stderr)
@@ -343,7 +346,7 @@ def no_volume_of_the_image_stays(n):
     def volumes():
         return n.call("volume", "ls", "--quiet").stdout.split()
     try:
-        control = n.call("run", "--network=none", "--name", "control", n.image, "true", status=None)
+        control = n.call("run", "--network=none", *LIMITS, "--name", "control", n.image, "true", status=None)
         n.call("rm", "control")
         expect(volumes() != [], "control: a volume stays", control.stderr)
         n.call("volume", "rm", *(name.decode() for name in volumes()))
