@@ -178,12 +178,12 @@ def guarantees(answers):
 def said(answer):
     """When, and what of the rows."""
     text = f"{answer['name']} on {answer['date']}"
-    if answer.get("rows") == "quick":
-        text += " with all quick rows"
+    quick = answer.get("rows") == "quick"
     done, slices = answer.get("slices", (1, 1))
     if answer.get("sample", 1) > 1 or done < slices:
-        part = f"{done} in {slices * answer.get('sample', 1)}"
-        text += f" with {part} of these rows"
+        text += f" with {done} in {slices * answer.get('sample', 1)} of {'all quick' if quick else 'these'} rows"
+    elif quick:
+        text += " with all quick rows"
     return text
 
 
