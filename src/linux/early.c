@@ -141,15 +141,20 @@ struct early *early_start(void) {
 	return e;
 }
 
-/* Returns true if it was killed. */
+/* Returns true if it was killed.  SIGSTOP cannot be blocked: if another process of the user stopped
+ * it, it is continued, because the supervisor waits here without a time-out. */
 static bool reap(struct early *e) {
-	siginfo_t info = {.si_code = 0};
-
-	while (syscall(SYS_waitid, P_PID, e->pid, &info, WEXITED | __WALL, NULL) != 0 &&
-	       errno == EINTR) {
+	for (;;) {
+		siginfo_t info = {.si_code = 0};
+		long r = syscall(SYS_waitid, P_PID, e->pid, &info, WEXITED | WSTOPPED | __WALL,
+				 NULL);
+		if (r == 0 && info.si_code == CLD_STOPPED) {
+			(void)kill(e->pid, SIGCONT); /* not reaped: the pid is its own */
+		} else if (r == 0 || errno != EINTR) {
+			e->reaped = true;
+			return info.si_code != CLD_EXITED;
+		}
 	}
-	e->reaped = true;
-	return info.si_code != CLD_EXITED;
 }
 
 long early_clone(struct early *e, const struct clone_args *args, void (*child)(void *arg),

@@ -152,6 +152,40 @@ TEST(one_that_was_killed_leaves_no_first_process) {
 	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
 }
 
+TEST(one_that_was_stopped_is_continued) {
+	siginfo_t info = {.si_status = 0};
+	int pidfd = -1, up[2];
+
+	if (seen == NULL) {
+		seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+	}
+	REQUIRE(seen != MAP_FAILED);
+	REQUIRE(pipe2(up, O_CLOEXEC) == 0); /* in a child: without the fix it waits for ever */
+	pid_t supervisor = fork();
+	if (supervisor == 0) {
+		struct early *e = early_start();
+		pid_t pid = e == NULL ? 0 : child_of(getpid());
+		bool good = pid > 0 && kill(pid, SIGSTOP) == 0 && clone_first(e, &pidfd) > 0 &&
+			    syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) ==
+				    0 &&
+			    info.si_status == 5;
+		(void)!write(up[1], e == NULL ? "-" : good ? "1" : "0", 1);
+		_exit(0);
+	}
+	(void)close(up[1]);
+	struct pollfd answer = {.fd = up[0], .events = POLLIN};
+	char got = '0';
+	CHECK(poll(&answer, 1, PATIENCE_MS) == 1 && read(up[0], &got, 1) == 1);
+	(void)close(up[0]);
+	(void)kill(supervisor, SIGKILL);
+	(void)waitpid(supervisor, NULL, 0);
+	if (got == '-') {
+		SKIP(NOT_HERE);
+	}
+	CHECK_INT(got, '1');
+}
+
 TEST(it_dies_with_its_supervisor) {
 	int up[2];
 	pid_t early = 0;
