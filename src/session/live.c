@@ -241,6 +241,7 @@ static void live_free(struct live *l) {
 	daemon_closed();
 	sodium_memzero(l->token, sizeof l->token);
 	commands_keep(d, l->commands);
+	cpu_total_done(&l->cpu);
 	free(l->tools);
 	free(l);
 }

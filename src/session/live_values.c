@@ -2,7 +2,7 @@
 /* Values of a live session: those that its policy resolved to, and its processor time.
  *
  * Should:   end a session whose processes have used the time of --cpu-total.
- * Must not: let a sample that misses a process lower the sum.
+ * Must not: end one for time that a sample counts twice.
  * Fails:    open for the values, which are for people; a limit that cannot be sampled is not
  *           reached. */
 #include "session/daemon.h"
@@ -31,12 +31,8 @@ void live_record_resolved(struct live *l, const json_t *value) {
 
 const struct cpu_total *live_cpu(struct live *l) {
 	static const struct cpu_places places = {"/proc", "/sys/fs/cgroup"};
-	struct cpu_total now = {0};
 
-	/* A process that has just ended may be missing in one sample. */
-	if (cpu_total_read(&places, l->supervisor, &now) == 0 && now.ms >= l->cpu.ms) {
-		l->cpu = now;
-	}
+	(void)cpu_total_read(&places, l->supervisor, &l->cpu); /* else it is the last one */
 	return &l->cpu;
 }
 

@@ -424,6 +424,29 @@ def test_processor_time_of_a_session_is_summed_and_limited(service):
     service.good("session", "stop", free)
 
 
+def test_processor_time_of_children_that_nobody_waits_for_is_counted(service):
+    """The kernel forgets the time of a child whose parent ignores SIGCHLD; the samples of its life stay."""
+    burn = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(30):
+    pid = os.fork()
+    if pid == 0:
+        while time.process_time() < 1.2:
+            pass
+        os._exit(0)
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
+"""
+    session = service.create("--cpu-total", "4s")
+    status, _, _ = service.run("session", "exec", session, "--", "python3", "-c", burn)
+    check(status != 0, "30 children of 1.2 s each ended below a limit of 4 s")
+    check(wait_until(lambda: service.show(session)["state"] == "STOPPED"), "the session did not end")
+    check("--cpu-total" in service.show(session)["reason"], service.show(session)["reason"])
+
+
 def test_the_resolved_values_of_a_session_are_stored(service):
     session = service.create("--net", "none", "--mode", "read-only")
     row = service.show(session)
