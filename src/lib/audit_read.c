@@ -189,11 +189,14 @@ static int page_of(const struct corral_audit_options *o, const char *dir, struct
 	return err_fix(e, "pass the \"next\" of the page before");
 }
 
-int corral_audit_page(const struct corral_audit_options *options, char **text,
-		      struct corral_error *err) {
+typedef int text_fn(const struct corral_audit_options *o, const struct audit_query *q,
+		    const char *dir, void *arg, struct buf *out, struct err *e);
+
+/* Reads the options, lets `print` write from the log of the caller, and gives the text away. */
+static int give_text(const struct corral_audit_options *options, text_fn *print, void *arg,
+		     char **text, struct corral_error *err) {
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
 	struct audit_query q;
-	struct audit_page p;
 	struct audit_reading r;
 	struct err e = {0};
 	struct buf out;
@@ -205,7 +208,7 @@ int corral_audit_page(const struct corral_audit_options *options, char **text,
 	int rc = audit_reading_begin(&r, &e);
 	if (rc == 0 &&
 	    (sized_in(&sized_audit_options, options, &o, &e) != 0 || query_of(&o, &q, &e) != 0 ||
-	     page_of(&o, r.place.dir, &p, &e) != 0 || audit_page(&p, &q, &out, &e) != 0)) {
+	     print(&o, &q, r.place.dir, arg, &out, &e) != 0)) {
 		rc = -1;
 	}
 	if (rc == 0) {
@@ -215,34 +218,32 @@ int corral_audit_page(const struct corral_audit_options *options, char **text,
 	return audit_reading_end(&r, rc, &e, err);
 }
 
+static int page_text(const struct corral_audit_options *o, const struct audit_query *q,
+		     const char *dir, void *arg, struct buf *out, struct err *e) {
+	struct audit_page p;
+
+	(void)arg;
+	return page_of(o, dir, &p, e) != 0 ? -1 : audit_page(&p, q, out, e);
+}
+
+int corral_audit_page(const struct corral_audit_options *options, char **text,
+		      struct corral_error *err) {
+	return give_text(options, page_text, NULL, text, err);
+}
+
+static int stats_text(const struct corral_audit_options *o, const struct audit_query *q,
+		      const char *dir, void *arg, struct buf *out, struct err *e) {
+	const enum corral_format *format = arg;
+	struct audit_print p = {.form = *format == CORRAL_JSON ? AUDIT_AS_JSON : AUDIT_AS_TEXT,
+				.dir = dir,
+				.until = o->budget_ms <= 0 ? 0 : clock_ms() + o->budget_ms};
+
+	return audit_stats(&p, q, out, e);
+}
+
 int corral_audit_stats(const struct corral_audit_options *options, enum corral_format format,
 		       char **text, struct corral_error *err) {
-	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS_INIT;
-	struct audit_print p = {.form = format == CORRAL_JSON ? AUDIT_AS_JSON : AUDIT_AS_TEXT};
-	struct audit_query q;
-	struct audit_reading r;
-	struct err e = {0};
-	struct buf out;
-
-	if (lib_need(text, "text", err) != 0) {
-		return -1;
-	}
-	buf_init(&out);
-	int rc = audit_reading_begin(&r, &e);
-	if (rc == 0 &&
-	    (sized_in(&sized_audit_options, options, &o, &e) != 0 || query_of(&o, &q, &e) != 0)) {
-		rc = -1;
-	}
-	p.dir = r.place.dir;
-	p.until = o.budget_ms <= 0 ? 0 : clock_ms() + o.budget_ms;
-	if (rc == 0) {
-		rc = audit_stats(&p, &q, &out, &e);
-	}
-	if (rc == 0) {
-		rc = lib_give(&out, text, &e);
-	}
-	buf_done(&out);
-	return audit_reading_end(&r, rc, &e, err);
+	return give_text(options, stats_text, &format, text, err);
 }
 
 static void report_text(const struct audit_report *r, struct buf *out) {

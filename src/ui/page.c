@@ -208,6 +208,20 @@ static bool did_not_start(const char *reason) {
 	return false;
 }
 
+void page_session_link(struct ui_page *p, const json_t *session, const char *row,
+		       const char *cell) {
+	const char *id = html_json_text(session, "id"), *name = html_json_text(session, "name");
+
+	buf_puts(p->out, row);
+	buf_puts(p->out, " data-href=\"/sessions/");
+	html_url(p->out, id);
+	buf_puts(p->out, "\">");
+	buf_puts(p->out, cell);
+	buf_puts(p->out, "<a href=\"/sessions/");
+	html_url(p->out, id);
+	html_put(p->out, "\"><code class=cmd>%s</code></a>", name[0] == '\0' ? id : name);
+}
+
 void page_run_line(struct ui_page *p, const json_t *run) {
 	const char *reason = page_text(run, "reason");
 	const json_t *exit = page_member(run, "exit"), *took = page_member(run, "duration_ms");

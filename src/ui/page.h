@@ -34,6 +34,9 @@ int64_t page_started(const json_t *run);
  * list, and at most 64 KiB of it. */
 void page_command(struct ui_page *p, const json_t *record);
 void page_whole_command(struct ui_page *p, const json_t *record);
+/* The beginning of a session's row, whose click opens its page: `row` is the start of its tag,
+ * `cell` what stands between it and the link. */
+void page_session_link(struct ui_page *p, const json_t *session, const char *row, const char *cell);
 /* The short lock line of a run: lock, network, duration, result. */
 void page_run_line(struct ui_page *p, const json_t *run);
 /* A path in a column that cuts it on the left. */

@@ -132,14 +132,8 @@ static void session_commands(struct ui_page *p, const json_t *list) {
 }
 
 static void session_row(struct ui_page *p, const json_t *s) {
-	const char *id = html_json_text(s, "id"), *name = html_json_text(s, "name");
-
-	buf_puts(p->out, "<li class=row data-href=\"/sessions/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\"><a href=\"/sessions/");
-	html_url(p->out, id);
-	html_put(p->out, "\"><code class=cmd>%s</code></a><p class=line>",
-		 name[0] == '\0' ? id : name);
+	page_session_link(p, s, "<li class=row", "");
+	buf_puts(p->out, "<p class=line>");
 	page_lock(p, html_json_text(s, "level"), html_json_text(s, "net"));
 	html_put(p->out, " <span class=\"run state\">%s</span> <span class=dim>",
 		 html_json_text(s, "state"));

@@ -22,14 +22,8 @@ static void state_word(struct ui_page *p, const char *state) {
 }
 
 static void list_row(struct ui_page *p, const json_t *s) {
-	const char *id = html_json_text(s, "id"), *name = html_json_text(s, "name");
-
-	buf_puts(p->out, "<tr data-href=\"/sessions/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\"><td><a href=\"/sessions/");
-	html_url(p->out, id);
-	html_put(p->out, "\"><code class=cmd>%s</code></a><td class=line>",
-		 name[0] == '\0' ? id : name);
+	page_session_link(p, s, "<tr", "<td>");
+	buf_puts(p->out, "<td class=line>");
 	page_lock(p, html_json_text(s, "level"), html_json_text(s, "net"));
 	buf_puts(p->out, "<td>");
 	state_word(p, html_json_text(s, "state"));

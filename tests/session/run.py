@@ -7,10 +7,7 @@ isolation has a control outside, a twin inside, and a verdict from the host.
 """
 import argparse
 import os
-import re
 import sys
-import time
-import traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -28,11 +25,7 @@ import lock  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
 import tools  # noqa: E402
-from service import Service  # noqa: E402
-
-
-def tests_of(module):
-    return [(name, value) for name, value in vars(module).items() if name.startswith("test_")]
+from service import run_suite  # noqa: E402
 
 
 def main():
@@ -49,33 +42,13 @@ def main():
     passes = [(user, level) for user in users for level in levels]
     if args.quick:
         passes = [one for one in passes if one != ("root", "standard")]
-    number, bad = 0, 0
-    for user, level in passes:
-        service = Service(args.corral, user, level).start()
-        try:
-            modules = [life, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
-            # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
-            if not args.quick and level == "full":
-                modules.append(pool)
-            for name, test in sum(map(tests_of, modules), []):
-                if not re.search(args.only, name):
-                    continue
-                number += 1
-                began = time.monotonic()
-                try:
-                    test(service)
-                    print(f"ok {number} - {name} ({user}, {level})", flush=True)
-                except Exception:  # pylint: disable=broad-except
-                    bad += 1
-                    for line in traceback.format_exc().splitlines() + service.text()[-2000:].decode(errors="replace").splitlines():
-                        print(f"# {line}")
-                    print(f"not ok {number} - {name} ({user}, {level})", flush=True)
-                if args.times:
-                    print(f"# {time.monotonic() - began:.1f} s {name}", flush=True)
-        finally:
-            service.close()
-    print(f"1..{number}")
-    return bad > 0
+
+    def modules_of(level):
+        modules = [life, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
+        # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
+        return modules + ([pool] if not args.quick and level == "full" else [])
+
+    return run_suite(args.corral, passes, modules_of, args.only, times=args.times)
 
 
 if __name__ == "__main__":

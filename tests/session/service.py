@@ -8,6 +8,7 @@ import array
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -84,6 +86,35 @@ def children(pid):
         found |= more
         grown = bool(more)
     return found - {pid}
+
+
+def run_suite(corral, passes, modules_of, only, prepare=lambda service: None, times=False):
+    """Each test_*(service) of the modules of a pass (user, level), against a daemon for each pass.  Speaks TAP; 1: one failed."""
+    number, bad = 0, 0
+    for user, level in passes:
+        service = Service(corral, user, level).start()
+        prepare(service)
+        try:
+            tests = [(name, value) for module in modules_of(level) for name, value in vars(module).items() if name.startswith("test_")]
+            for name, test in tests:
+                if not re.search(only, name):
+                    continue
+                number += 1
+                began = time.monotonic()
+                try:
+                    test(service)
+                    print(f"ok {number} - {name} ({user}, {level})", flush=True)
+                except Exception:  # pylint: disable=broad-except
+                    bad += 1
+                    for line in traceback.format_exc().splitlines() + service.text()[-2000:].decode(errors="replace").splitlines():
+                        print(f"# {line}")
+                    print(f"not ok {number} - {name} ({user}, {level})", flush=True)
+                if times:
+                    print(f"# {time.monotonic() - began:.1f} s {name}", flush=True)
+        finally:
+            service.close()
+    print(f"1..{number}")
+    return bad > 0
 
 
 class Refused(Exception):
