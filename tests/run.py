@@ -152,6 +152,9 @@ def proof_suites(build, corral, probe):
         yield name_of("escape", level), [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe,
                                          *of_escape, *asked, f"{build}/escape-{level}.jsonl"]
     for level in ("full", "standard"):
+        yield f"escape (warm, {level})", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--warm", "--level", level]
+    yield "escape (pool)", [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--pool"]
+    for level in ("full", "standard"):
         yield name_of("grants", level), [PYTHON, f"{HERE}/net/grants.py", "--corral", corral, "--level", level]
         yield name_of("clients", level), [PYTHON, f"{HERE}/net/clients.py", "--corral", corral, "--level", level]
         yield name_of("gate", level), [PYTHON, f"{HERE}/net/gate.py", "--corral", corral, "--as", "both", "--level", level]
