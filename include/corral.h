@@ -400,6 +400,10 @@ struct corral_exec_options {
 	 * once are all told. */
 	void (*decided)(void *arg, const char *json);
 	void *decided_arg;
+	/* Of corral_session_run: called once, when the command was sent to the sandbox, and not for
+	 * one that was refused before; NULL: not wanted. */
+	void (*sent)(void *arg);
+	void *sent_arg;
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

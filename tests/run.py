@@ -114,6 +114,7 @@ def check_suites(build, corral, probe):
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
     yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "50", "--layers", "25"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (session)", [PYTHON, f"{HERE}/cost/session.py", "--corral", corral]
     yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     for level, who in (("full", "both"), ("standard", "user")):
         yield name_of("compat", level), [PYTHON, f"{HERE}/compat/run.py", "--corral", corral, "--quick", "--level", level,
@@ -143,6 +144,7 @@ def proof_suites(build, corral, probe):
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build,
                     "--report", f"{build}/hosts.jsonl"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
+    yield "cost (session)", [PYTHON, f"{HERE}/cost/session.py", "--corral", corral]
     yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
     yield "http (nginx)", [PYTHON, f"{HERE}/unit/http_against_nginx.py", f"{build}/tests/unit/sniff", "--count", "30000"]
     for level, (of_compat, of_escape) in PROOF.items():

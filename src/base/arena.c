@@ -24,7 +24,11 @@ struct arena_block {
 };
 
 void arena_init(struct arena *a) {
-	a->blocks = NULL;
+	arena_init_small(a, BLOCK_SIZE);
+}
+
+void arena_init_small(struct arena *a, size_t block_size) {
+	*a = (struct arena){.block_size = block_size};
 }
 
 void arena_done(struct arena *a) {
@@ -51,7 +55,8 @@ void *arena_alloc(struct arena *a, size_t size) {
 	}
 	size = (size + ALIGN - 1) & ~(ALIGN - 1);
 	if (b == NULL || b->size - b->used < size) {
-		b = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+		size_t usual = a->block_size == 0 ? BLOCK_SIZE : a->block_size; /* zeroed */
+		b = block_new(size > usual ? size : usual);
 		if (b == NULL) {
 			return NULL;
 		}

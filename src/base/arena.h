@@ -13,9 +13,12 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks;
+	size_t block_size; /* of new blocks */
 };
 
 void arena_init(struct arena *a);
+/* For less than a plan: blocks of this size.  The C library clears each block. */
+void arena_init_small(struct arena *a, size_t block_size);
 void arena_done(struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size);

@@ -95,6 +95,10 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_session_activity, verb_session_token, verb_session_revoke, verb_tool_install,
 	verb_tool_list, verb_tool_rm, verb_ui, verb_oci;
 
+/* `session exec` with a terminal, which corrald has. */
+int verb_exec_terminal(const struct invocation *inv, const char *const *argv,
+		       struct corral_error *err);
+
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];
 extern const size_t verbs_count;

@@ -70,11 +70,14 @@ static int check_options(const struct corral_exec_options *o, bool capture, stru
 
 /* ---- one command ---- */
 
+/* Ids, notes and a copy of the arguments. */
+#define COMMAND_ARENA ((size_t)4 * 1024)
+
 /* The session's plan for this command: with an id and notes of its own. */
 static int prepare(struct corral_session *s, const char *const *argv, struct prepared *ret,
 		   struct err *e) {
 	*ret = s->prepared;
-	arena_init(&ret->arena);
+	arena_init_small(&ret->arena, COMMAND_ARENA);
 	ret->command = argv[0];
 	ret->shell = command_runs_string(argv) ? argv[0] : NULL;
 	ret->host.command = ret->command;
@@ -180,6 +183,8 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.cols = o->columns == 0 ? 80 : o->columns,
 		.modes = o->modes,
 		.watch = {o->output, o->output_arg, o->output_all != 0},
+		.sent = o->sent,
+		.sent_arg = o->sent_arg,
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);

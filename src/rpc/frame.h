@@ -23,13 +23,14 @@ enum frame_event {
 struct frame_reader {
 	int fd;
 	size_t limit; /* of a line, without its newline */
+	size_t chunk; /* of the next read */
 	char *data;
 	size_t cap, begin, end; /* unread bytes are data[begin..end) */
 	size_t searched;        /* no newline before data[searched] */
 	bool discarding;        /* the line is too long: drop bytes up to its newline */
 	bool ended;
 	bool held; /* by the caller: complete lines of the buffer only, nothing is read */
-	/* Instead of read(2), as for a socket with descriptors; or NULL. */
+	/* Instead of poll(2) and read(2), as for a socket with descriptors; or NULL. */
 	ssize_t (*receive)(void *arg, void *data, size_t len);
 	void *receive_arg;
 };

@@ -39,6 +39,8 @@ struct session_command {
 	const struct termios *modes;     /* likewise; NULL: those of a new pty */
 	struct output_watch watch;       /* of captured streams, in session_run() */
 	struct net_listener net;         /* of the gate's decisions, in session_run() */
+	void (*sent)(void *arg);         /* session_run() has sent it to the zygote; or NULL */
+	void *sent_arg;
 };
 
 struct session_exec {

@@ -423,6 +423,9 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 	int rc = c->warm.terminal ? start_on_pty(w, s, e)
 				  : session_start(s, c, w->streams.inside, w->x, e);
 	if (rc == 0) {
+		if (c->sent != NULL) {
+			c->sent(c->sent_arg);
+		}
 		streams_started(&w->streams);
 		w->active_at = w->x->began;
 		net_watch_begin(&w->net, &w->x->before, w->x->began);

@@ -17,6 +17,7 @@
 
 #define REQUEST_MAX ((size_t)2048)
 #define RESULT_MAX ((size_t)64 * 1024)
+#define RESULT_AS_IS ((size_t)8 * 1024)
 #define WORD_MAX ((size_t)512)
 /* Of one event. */
 #define PIECE ((size_t)16 * 1024)
@@ -243,33 +244,57 @@ static char *result_text(const json_t *result) {
 	return text;
 }
 
+/* A short text stays as it is, and is parsed when somebody looks at it. */
+static char *kept_text(const char *text) {
+	if (strlen(text) <= RESULT_AS_IS) {
+		return strdup(text);
+	}
+	json_t *message = json_loads(text, JSON_ALLOW_NUL, NULL);
+	char *kept = message == NULL ? NULL : result_text(without_output(message));
+	json_decref(message);
+	return kept;
+}
+
+static json_t *result_json(const struct command *item) {
+	json_t *message =
+		item->result == NULL ? NULL : json_loads(item->result, JSON_ALLOW_NUL, NULL);
+	json_t *result = message == NULL ? NULL : json_incref(without_output(message));
+
+	json_decref(message);
+	return result;
+}
+
+/* Whether the run of a command that has ended has this id. */
+static bool is_run(const struct command *item, const char *id) {
+	json_t *result = result_json(item);
+	const char *run = json_string_value(json_object_get(result, "id"));
+	bool same = run != NULL && streq(run, id);
+
+	json_decref(result);
+	return same;
+}
+
 void commands_finished(struct live *l, uint32_t call, const char *text) {
 	struct command *item = find(l->commands, call);
-	json_t *message = item == NULL ? NULL : json_loads(text, JSON_ALLOW_NUL, NULL);
 
-	if (message == NULL) {
+	if (item == NULL) {
 		return;
 	}
-	const json_t *result = without_output(message);
-	const char *run = json_string_value(json_object_get(result, "id"));
 	item->ended = true;
 	item->finished = daemon_now();
 	free(item->result); /* a supervisor that reports an end twice */
-	item->result = result_text(result);
+	item->result = kept_text(text);
 	json_decref(item->decisions); /* the result has them all */
 	item->decisions = NULL;
 	item->undecided = 0;
-	if (run != NULL) {
-		(void)snprintf(item->run, sizeof item->run, "%s", run);
+	if (!overview_is_watched(l->daemon)) {
+		return;
 	}
-	if (overview_is_watched(l->daemon)) {
-		report_output(l, item);
-	}
+	json_t *result = result_json(item);
+	report_output(l, item);
 	report(l, item);
-	if (overview_is_watched(l->daemon)) {
-		report_denials(l, item, result);
-	}
-	json_decref(message);
+	report_denials(l, item, result);
+	json_decref(result);
 }
 
 void commands_decided(struct live *l, uint32_t call, const char *text) {
@@ -287,8 +312,7 @@ void commands_decided(struct live *l, uint32_t call, const char *text) {
 static json_t *command_json(const struct command_table *c, const struct command *item) {
 	char id[SESSION_ID_LENGTH + 16];
 	json_t *request = item->request == NULL ? NULL : json_loads(item->request, 0, NULL);
-	json_t *result =
-		item->result == NULL ? NULL : json_loads(item->result, JSON_ALLOW_NUL, NULL);
+	json_t *result = result_json(item);
 	json_t *value = json_object();
 
 	(void)snprintf(id, sizeof id, "%s.%u", c->session, item->call);
@@ -359,8 +383,7 @@ static const struct command *match(struct command_table *c, const char *id) {
 		return call > UINT32_MAX ? NULL : find(c, (uint32_t)call);
 	}
 	for (size_t i = 0; i < COMMANDS_KEPT; i++) {
-		if (c->items[i].call != 0 && c->items[i].run[0] != '\0' &&
-		    streq(c->items[i].run, id)) {
+		if (c->items[i].call != 0 && is_run(&c->items[i], id)) {
 			return &c->items[i];
 		}
 	}

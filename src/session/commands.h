@@ -48,11 +48,10 @@ struct command {
 	bool ended;
 	int64_t started, finished; /* since 1970 */
 	char *request;             /* JSON: {"argv": […]} or {"tool", "arguments"}, bounded */
-	char *result; /* JSON of the result, without captured output; NULL until it ended */
-	char run[CORRAL_ID_SIZE];
-	json_t *decisions;  /* of the gate so far, bounded; NULL: none, or it has ended */
-	uint64_t undecided; /* decisions that are only counted */
-	uint64_t shown;     /* bytes of output that events have reported */
+	char *result;              /* JSON of the result, bounded; NULL until it ended */
+	json_t *decisions;         /* of the gate so far, bounded; NULL: none, or it has ended */
+	uint64_t undecided;        /* decisions that are only counted */
+	uint64_t shown;            /* bytes of output that events have reported */
 };
 
 struct command_table {
@@ -69,7 +68,7 @@ void commands_free(struct command_table *c);
 void commands_keep(struct daemon *d, struct command_table *c);
 void commands_free_ended(struct daemon *d);
 
-/* A command was sent to the supervisor, and it has ended; text is the supervisor's message. */
+/* A command was sent to the supervisor, and it has ended; text is its result. */
 void commands_started(struct live *l, uint32_t call, const json_t *request);
 void commands_finished(struct live *l, uint32_t call, const char *text);
 /* New decisions of the gate while it runs; text as of struct corral_exec_options. */

@@ -18,7 +18,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define LINES_PER_EVENT 64
 #define FOLLOW_BATCH 100
 #define NO_DESCRIPTOR "the daemon has no free descriptor (ulimit -n)"
 
@@ -239,10 +238,11 @@ static void conn_ready(struct watch *w, uint32_t events) {
 		flush(c);
 	}
 	if ((events & EPOLLIN) != 0 && !c->closing) {
-		/* Then the lines of the buffer, which epoll does not report again, and no more: a
-		 * client that sends without pause has its turn like the others. */
-		for (int n = 1; !c->closing && c->malformed < MALFORMED_MAX && read_line(c); n++) {
-			c->in.held = n >= LINES_PER_EVENT;
+		/* One read.  Then the lines of the buffer, which epoll does not report again; what
+		 * is not read yet it does: a client that sends without pause has its turn like the
+		 * others. */
+		while (!c->closing && c->malformed < MALFORMED_MAX && read_line(c)) {
+			c->in.held = true;
 		}
 		c->in.held = false;
 		note_line(c);

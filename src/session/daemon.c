@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/signal_mask.h"
 #include "base/str.h"
 #include "base/unix_address.h"
@@ -31,6 +32,8 @@
 #include <time.h>
 
 #define SOCKET_QUEUE 512
+/* Freed memory that stays: a request and its answer, SQLite's pages. */
+#define HEAP_KEPT ((size_t)1024 * 1024)
 /* The first descriptor of systemd's socket activation. */
 #define LISTEN_FDS_START 3
 
@@ -204,6 +207,7 @@ static int begin(struct daemon *d, struct err *e) {
 	if (sodium_init() < 0) {
 		return err_set(e, ERR_SETUP, "daemon", "libsodium cannot be initialised");
 	}
+	heap_keep(HEAP_KEPT);
 	raise_descriptors();
 	if (places_find(&d->places, e) != 0 || places_take(&d->places, e) != 0 ||
 	    daemon_loop_init(&d->loop, e) != 0 || open_signals(d, e) != 0 ||

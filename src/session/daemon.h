@@ -36,7 +36,7 @@
 #include "session/cpu_total.h"
 #include "session/daemon_loop.h"
 #include "session/overview_events.h"
-#include "session/places.h"
+#include "session/places_take.h"
 #include "session/policy_watch.h"
 #include "session/questions.h"
 #include "session/store.h"
@@ -140,6 +140,7 @@ struct call {
 	struct tool_call *tool; /* a call of a tool; or NULL */
 	bool silent;            /* cancelled: no answer */
 	bool keeps;             /* the command outlives the client: it has a terminal */
+	bool brief;             /* the answer has no result object */
 	struct call *next;
 };
 
@@ -147,9 +148,10 @@ struct call {
 struct live {
 	struct daemon *daemon;
 	char id[SESSION_ID_LENGTH + 1];
-	char run[CORRAL_ID_SIZE];       /* as `corral ps` has it; "" until it is ready */
-	char net[16];                   /* likewise; "" until a front end wants it */
-	struct command_table *commands; /* session/commands.h; or NULL */
+	char name[SESSION_NAME_MAX + 1]; /* "": none */
+	char run[CORRAL_ID_SIZE];        /* as `corral ps` has it; "" until it is ready */
+	char net[16];                    /* likewise; "" until a front end wants it */
+	struct command_table *commands;  /* session/commands.h; or NULL */
 	char socket[PATH_MAX];
 	enum session_state state;
 	pid_t supervisor;
@@ -276,6 +278,7 @@ size_t pool_total(const struct daemon *d, size_t *ret_sandboxes);
 void pool_released(const struct conn *c);
 
 /* ---- live.c ---- */
+struct live *live_named(const struct daemon *d, const char *id_or_name);
 struct live *live_find(const struct daemon *d, const char *id);
 /* Starts the supervisor of a session that is in the database; spec is the request. */
 int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of a session: each has a thread, which relays its streams (libcorral).
  *
- * Should:   report every command that was accepted, once.
+ * The threads take turns (leader and followers): one leads, that is it reads the daemon's messages
+ * and serves the terminals.  When a message starts a command, the leader runs the command itself,
+ * and passes the lead to an idle thread when the command was sent to the sandbox: so no thread has
+ * to be created or woken before that.
+ *
+ * Should:   report every command that was accepted, once; let the first thread stay: the kernel
+ *           ends the sandbox when the thread that created it ends.
  * Must not: touch a terminal's relay after the job has closed its end.
  * Fails:    closed: a command that cannot start is reported as an error. */
 #include "session/supervisor.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/emit.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -16,10 +23,12 @@
 
 /* libcorral needs less than 64 KiB of stack. */
 #define STACK_SIZE ((size_t)512 * 1024)
+/* Threads that wait for the lead; more of them end. */
+#define IDLE_MAX 2
 
 /* ---- one command ---- */
 
-static void note(json_t *notes, const char *prefix, const char *text) {
+static void note(struct emit *j, const char *prefix, const char *text) {
 	struct buf line;
 
 	if (text[0] == '\0') {
@@ -28,8 +37,7 @@ static void note(json_t *notes, const char *prefix, const char *text) {
 	buf_init(&line);
 	buf_printf(&line, "%s%s", prefix, text);
 	if (!buf_failed(&line)) {
-		/* jansson ignores a NULL: text that is not UTF-8 */
-		(void)json_array_append_new(notes, json_string(line.data));
+		emit_string(j, NULL, line.data);
 	}
 	buf_done(&line);
 }
@@ -66,6 +74,24 @@ static void report_status(const struct job *j, const struct corral_result *resul
 	report_end(j, how);
 }
 
+/* {"status", "reason", "notes"}, a NUL, and the result object: the daemon passes both on without
+ * reading them. */
+static void result_texts(struct buf *out, const struct corral_result *result, const char *text) {
+	struct emit j;
+
+	emit_init(&j, out, false);
+	emit_object(&j, NULL);
+	emit_int(&j, "status", corral_result_status(result));
+	emit_string(&j, "reason", corral_result_reason(result));
+	emit_array(&j, "notes");
+	note(&j, "ended by ", corral_result_ending(result));
+	note(&j, "hint: ", corral_result_hint(result));
+	emit_end_array(&j);
+	emit_end_object(&j);
+	buf_add(out, "", 1);
+	buf_add(out, text, strlen(text));
+}
+
 static void send_result(struct job *j, const struct corral_result *result) {
 	struct corral_error err = {0};
 	auto_free char *text = NULL;
@@ -79,13 +105,15 @@ static void send_result(struct job *j, const struct corral_result *result) {
 		report_status(j, result);
 		return;
 	}
-	json_t *notes = json_array();
-	note(notes, "ended by ", corral_result_ending(result));
-	note(notes, "hint: ", corral_result_hint(result));
-	supervisor_send(j->owner->channel, WIRE_RESULT, call,
-			json_pack("{s:i, s:s, s:o, s:o}", "status", corral_result_status(result),
-				  "reason", corral_result_reason(result), "notes", notes, "result",
-				  json_loads(text, JSON_ALLOW_NUL, NULL)));
+	struct buf out;
+	buf_init(&out);
+	result_texts(&out, result, text);
+	if (buf_failed(&out)) {
+		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
+	} else {
+		supervisor_send_text(j->owner->channel, WIRE_RESULT, call, out.data, out.len);
+	}
+	buf_done(&out);
 }
 
 /* A NULL-terminated array whose texts belong to the JSON. */
@@ -158,6 +186,20 @@ static void send_decisions(void *arg, const char *json) {
 	supervisor_send(j->owner->channel, WIRE_DECISIONS, j->call, json_loads(json, 0, NULL));
 }
 
+static void pass_lead(void *arg) {
+	struct job *j = arg;
+	struct supervisor *s = j->owner;
+
+	if (!j->leads) {
+		return;
+	}
+	j->leads = false;
+	(void)pthread_mutex_lock(&s->lock);
+	s->led = false;
+	(void)pthread_mutex_unlock(&s->lock);
+	(void)pthread_cond_signal(&s->lead);
+}
+
 static void run_job(struct job *j) {
 	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_error err = {0};
@@ -183,6 +225,8 @@ static void run_job(struct job *j) {
 	how.key = j->call;
 	how.decided = send_decisions;
 	how.decided_arg = j;
+	how.sent = pass_lead; /* not before: to wake a thread takes time */
+	how.sent_arg = j;
 	if (j->owner->output >= 0) {
 		commands_slot_begin(&j->slot, j->owner->output, j->call);
 		how.output = keep_output;
@@ -212,6 +256,7 @@ static void run_tool(struct job *j) {
 	struct session_tool_call call = {
 		.number = j->call, .request = j->request, .progress = send_progress, .arg = j};
 
+	pass_lead(j);
 	if (j->owner->output >= 0) {
 		commands_slot_begin(&j->slot, j->owner->output, j->call);
 		call.output = keep_tool_output;
@@ -262,28 +307,79 @@ static struct job *job_ended(struct job *j) {
 	return next;
 }
 
-static void *job_thread(void *arg) {
-	for (struct job *j = arg; j != NULL;) {
+/* Runs a job, and those of a serial session that wait for it.  Whether this thread still leads. */
+static bool run_jobs(struct job *j) {
+	bool leads = j->leads;
+
+	while (j != NULL) {
+		j->leads = leads;
 		if (!atomic_load(&j->cancelled)) { /* else its client went away before it began */
 			(j->tool ? run_tool : run_job)(j);
 		} else {
 			refuse_job(j, "the command was cancelled before it began");
 		}
+		leads = j->leads;
 		j = job_ended(j);
 	}
+	return leads;
+}
+
+/* ---- the lead ---- */
+
+static void *follow(void *arg) {
+	jobs_follow(arg, false);
 	return NULL;
 }
 
-static int start_thread(struct job *j) {
+static int start_thread(struct supervisor *s) {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
 	(void)pthread_attr_init(&attributes);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int rc = pthread_create(&thread, &attributes, job_thread, j);
+	int rc = pthread_create(&thread, &attributes, follow, s);
 	(void)pthread_attr_destroy(&attributes);
 	return rc;
+}
+
+/* Whether another thread will take the lead when it is passed; without one it is created. */
+static bool has_follower(struct supervisor *s) {
+	(void)pthread_mutex_lock(&s->lock);
+	bool has = s->idle > 0 || start_thread(s) == 0; /* a new one waits, as others do */
+	(void)pthread_mutex_unlock(&s->lock);
+	return has;
+}
+
+/* Waits for the lead.  False: enough threads wait for it. */
+static bool take_lead(struct supervisor *s, bool first) {
+	(void)pthread_mutex_lock(&s->lock);
+	bool leads = first || !s->led || s->idle < IDLE_MAX;
+	while (leads && s->led) {
+		s->idle++;
+		(void)pthread_cond_wait(&s->lead, &s->lock);
+		s->idle--;
+	}
+	s->led = s->led || leads;
+	(void)pthread_mutex_unlock(&s->lock);
+	return leads;
+}
+
+void jobs_follow(struct supervisor *s, bool first) {
+	for (bool leads = false; leads || take_lead(s, first);) {
+		struct job *j = NULL;
+		while (j == NULL) {
+			j = supervisor_lead(s);
+		}
+		if (has_follower(s)) {
+			j->leads = true;
+			leads = run_jobs(j);
+			continue;
+		}
+		refuse_job(j, "the supervisor cannot create a thread");
+		(void)job_ended(j); /* of a serial session none waits: this one was to run */
+		leads = true;
+	}
 }
 
 /* True when the job has to wait for another one. */
@@ -307,11 +403,11 @@ static bool enqueue(struct supervisor *s, struct job *j) {
 	return waits;
 }
 
-void jobs_start(struct supervisor *s, struct wire_message *m) {
+struct job *jobs_start(struct supervisor *s, struct wire_message *m) {
 	struct job *j = calloc(1, sizeof *j);
 
 	if (j == NULL) {
-		return; /* the daemon's client waits until the session ends */
+		return NULL; /* the daemon's client waits until the session ends */
 	}
 	*j = (struct job){.owner = s,
 			  .call = m->call,
@@ -328,18 +424,15 @@ void jobs_start(struct supervisor *s, struct wire_message *m) {
 	if (j->request == NULL) {
 		refuse_job(j, "the supervisor has too little memory");
 		job_free(j);
-		return;
+		return NULL;
 	}
 	if (terminal && terminals_add(s, j, m->nfds == 1 ? m->fds[0] : -1) != 0) {
 		m->nfds = 0;
 		job_free(j);
-		return;
+		return NULL;
 	}
 	m->nfds = terminal ? 0 : m->nfds;
-	if (!enqueue(s, j) && start_thread(j) != 0) {
-		refuse_job(j, "the supervisor cannot create a thread");
-		(void)job_ended(j); /* of a serial session none waits: this one was to run */
-	}
+	return enqueue(s, j) ? NULL : j;
 }
 
 /* ---- cancel ---- */

@@ -7,6 +7,7 @@
 #include "session/daemon.h"
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/signal_mask.h"
@@ -32,6 +33,19 @@
  * daemon kills the supervisor itself. */
 #define STOP_MS 10000
 #define SOCKET_QUEUE 64
+
+/* As store_get_session() finds them, without the database: sessions that have not ended.  Two that
+ * are alive never have the same name. */
+struct live *live_named(const struct daemon *d, const char *id_or_name) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		if (!state_is_final(l->state) &&
+		    (streq(l->id, id_or_name) ||
+		     (l->name[0] != '\0' && streq(l->name, id_or_name)))) {
+			return l;
+		}
+	}
+	return NULL;
+}
 
 struct live *live_find(const struct daemon *d, const char *id) {
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
@@ -65,8 +79,21 @@ static void change_state(struct live *l, enum session_event event, const char *r
 
 /* ---- messages for the supervisor ---- */
 
+/* Closes descriptors of a client (H7). */
+static void drop_message(struct wire_message *m) {
+	bool closes = m->nfds > 0;
+
+	if (closes) {
+		daemon_closes();
+	}
+	session_wire_done(m);
+	if (closes) {
+		daemon_closed();
+	}
+}
+
 static void pop_message(struct live *l) {
-	session_wire_done(&l->queue[0]);
+	drop_message(&l->queue[0]);
 	l->nqueued--;
 	memmove(l->queue, l->queue + 1, l->nqueued * sizeof *l->queue);
 }
@@ -102,7 +129,7 @@ int live_send(struct live *l, struct wire_message *m) {
 		rc = 0;
 		watch_channel(l);
 	}
-	session_wire_done(m);
+	drop_message(m);
 	return rc;
 }
 
@@ -340,14 +367,55 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 	json_decref(info);
 }
 
+/* The answer to a command's request, put together from the supervisor's texts: it is the longest
+ * message, and nothing in it is for the daemon.  The supervisor writes JSON without newlines. */
+static void answer_exec(struct live *l, struct call *call, const char *head, const char *result) {
+	struct buf line;
+	auto_free char *id = call->id == NULL ? NULL : json_dumps(call->id, JSON_ENCODE_ANY);
+	size_t len = strlen(head);
+
+	buf_init(&line);
+	buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", id == NULL ? "null" : id);
+	if (call->brief) {
+		buf_add(&line, head, len);
+	} else {
+		buf_add(&line, head, len - 1);
+		buf_add(&line, ",\"result\":", strlen(",\"result\":"));
+		buf_add(&line, result, strlen(result));
+		buf_add(&line, "}", 1);
+	}
+	buf_add(&line, "}", 1);
+	if (call->conn != NULL && call->id != NULL) {
+		conn_send_line(call->conn, buf_failed(&line) ? NULL : line.data, line.len);
+	}
+	buf_done(&line);
+	live_drop_call(l, call);
+}
+
+/* A command's result has two texts: the members of the answer, and the result object. */
+static const char *result_object(const struct wire_message *m) {
+	size_t head = strlen(m->text);
+
+	return head > 2 && head < m->len && m->text[0] == '{' && m->text[head - 1] == '}' &&
+			       m->text[head + 1] == '{' && strchr(m->text, '\n') == NULL &&
+			       strchr(m->text + head + 1, '\n') == NULL
+		       ? m->text + head + 1
+		       : NULL;
+}
+
 static void exec_ended(struct live *l, const struct wire_message *m) {
 	struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
-	json_t *text = json_loads(m->text, 0, NULL);
+	const char *result = result_object(m);
 	struct fault f = {.code = FAULT_FAILED};
 
-	commands_finished(l, m->call, m->text);
-	if (call == NULL || text == NULL) {
-		json_decref(text);
+	if (m->kind == WIRE_RESULT && call != NULL && call->tool == NULL && result != NULL) {
+		answer_exec(l, call, m->text, result); /* the client waits: it comes first */
+		commands_finished(l, m->call, result);
+		return;
+	}
+	commands_finished(l, m->call, result == NULL ? m->text : result);
+	json_t *text = call == NULL ? NULL : json_loads(m->text, JSON_ALLOW_NUL, NULL);
+	if (text == NULL) {
 		return;
 	}
 	if (m->kind == WIRE_RESULT && call->tool != NULL) {
@@ -529,6 +597,7 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 			   .listener = {.fd = -1},
 			   .next = d->lives};
 	memcpy(l->id, row->id, sizeof l->id);
+	(void)snprintf(l->name, sizeof l->name, "%s", row->name); /* it is valid: it fits */
 	(void)snprintf(l->token, sizeof l->token, "%s", token);
 	l->commands = commands_new(d, row->id);
 	if (row->deadline != 0) {

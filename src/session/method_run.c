@@ -305,7 +305,7 @@ struct exec {
 	json_t *argv, *environment, *modes;
 	const char *streams, *cwd;
 	json_int_t timeout, rows, columns;
-	int detach;
+	int detach, result;
 	bool passes, terminal;
 };
 
@@ -327,11 +327,12 @@ static int check_streams(const struct request *r, struct exec *x, struct fault *
 }
 
 static int read_exec(struct request *r, struct exec *x, struct fault *f) {
-	*x = (struct exec){.streams = "capture"};
-	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I, s?I, s?I, s?o, s?b}", "argv", &x->argv,
-			   "streams", &x->streams, "cwd", &x->cwd, "environment", &x->environment,
-			   "timeout_ms", &x->timeout, "rows", &x->rows, "columns", &x->columns,
-			   "modes", &x->modes, "detach", &x->detach) != 0 ||
+	*x = (struct exec){.streams = "capture", .result = 1};
+	if (request_unpack(r, f, "{s:o, s?s, s?s, s?o, s?I, s?I, s?I, s?o, s?b, s?b}", "argv",
+			   &x->argv, "streams", &x->streams, "cwd", &x->cwd, "environment",
+			   &x->environment, "timeout_ms", &x->timeout, "rows", &x->rows, "columns",
+			   &x->columns, "modes", &x->modes, "detach", &x->detach, "result",
+			   &x->result) != 0 ||
 	    check_argv(x->argv, f) != 0 || check_streams(r, x, f) != 0 ||
 	    check_offer(r, "exec", f) != 0) {
 		return -1;
@@ -353,8 +354,14 @@ static void note_command(const struct request *r, const struct call *call, uint3
 	}
 }
 
+/* How the daemon treats the call that a request becomes. */
+struct treatment {
+	bool keeps, brief;
+};
+
 /* Sends the request to the supervisor, unless its descriptors were refused (rc). */
-static int forward(struct request *r, struct wire_message *m, bool keeps, int rc, struct fault *f) {
+static int forward(struct request *r, struct wire_message *m, struct treatment how, int rc,
+		   struct fault *f) {
 	uint32_t kind = m->kind;
 
 	if (rc == 0) {
@@ -366,14 +373,20 @@ static int forward(struct request *r, struct wire_message *m, bool keeps, int rc
 			struct call *call = method_run_send(r, m, f);
 			rc = call == NULL ? -1 : 0;
 			if (call != NULL) {
-				call->keeps = keeps;
+				call->keeps = how.keeps;
+				call->brief = how.brief;
 				note_command(r, call, kind);
 			}
 		}
 	}
-	daemon_closes();
+	if (m->nfds > 0) { /* refused */
+		daemon_closes();
+	}
+	bool closes = m->nfds > 0;
 	session_wire_done(m);
-	daemon_closed();
+	if (closes) {
+		daemon_closed();
+	}
 	return rc;
 }
 
@@ -391,7 +404,7 @@ int method_exec(struct request *r, json_t **ret, struct fault *f) {
 	} else if (x.terminal && !x.detach) {
 		rc = take_terminal(r->conn, &m, f);
 	}
-	return forward(r, &m, x.terminal, rc, f);
+	return forward(r, &m, (struct treatment){x.terminal, !x.result}, rc, f);
 }
 
 int method_attach(struct request *r, json_t **ret, struct fault *f) {
@@ -406,7 +419,8 @@ int method_attach(struct request *r, json_t **ret, struct fault *f) {
 	if (command < 0 || command > UINT32_MAX) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"command\" is a number");
 	}
-	return forward(r, &m, true, take_terminal(r->conn, &m, f), f);
+	struct treatment how = {.keeps = true};
+	return forward(r, &m, how, take_terminal(r->conn, &m, f), f);
 }
 
 /* ---- tools ---- */

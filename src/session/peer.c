@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SO_PEERCRED, SO_PEERPIDFD, and the parents of a process in /proc.
+/* SO_PEERCRED, SO_PEERPIDFD, and the parents of a process.
  *
  * Should:   hold the process by a pidfd, so that its number cannot be another process's.
  * Must not: trust a number that the peer sent.
@@ -52,7 +52,9 @@ static bool is_alive(const struct peer *p) {
 
 enum peer_relation peer_relation(const struct peer *p, pid_t ancestor) {
 	pid_t pid = p->pid;
+	pid_t first = pid > 1 && pid != ancestor ? parent_pid_of(p->pidfd) : -1;
 
+	pid = first >= 0 ? first : pid; /* a pidfd saves one look-up */
 	for (int i = 0; i < DEPTH_MAX && pid > 1 && pid != ancestor; i++) {
 		pid = parent_pid(pid);
 	}

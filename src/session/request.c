@@ -144,6 +144,13 @@ static int named_session(struct request *r, struct found *ret, struct fault *f) 
 		return fault_set(f, MESSAGE_INVALID_PARAMS,
 				 "params: \"session\" has to be the id or the name of a session");
 	}
+	const struct live *live = live_named(r->conn->daemon, json_string_value(name));
+	if (live != NULL) {
+		memcpy(ret->id, live->id, sizeof ret->id);
+		ret->state = live->state;
+		(void)json_object_del(r->params, "session"); /* cannot fail: it is there */
+		return 0;
+	}
 	int rc = store_get_session(r->conn->daemon->store, json_string_value(name), &reader, &f->e);
 	if (rc < 0) {
 		f->code = FAULT_FAILED;
@@ -200,15 +207,13 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 
-/* A handler removes members; json_deep_copy() takes a const value. */
-static json_t *copy_of(const json_t *params) {
-	return params == NULL ? json_object() : json_deep_copy(params);
-}
-
-static void answer(struct conn *c, const struct message *m) {
+/* A handler removes members of params, which nobody else reads. */
+static void answer(struct conn *c, const struct message *m, json_t *params) {
 	struct fault f = {.code = FAULT_FAILED};
 	json_t *result = NULL;
-	struct request r = {.conn = c, .id = m->id, .params = copy_of(m->params)};
+	struct request r = {.conn = c,
+			    .id = m->id,
+			    .params = params == NULL ? json_object() : json_incref(params)};
 
 	c->daemon->counters.requests++;
 	if (r.params == NULL) {
@@ -252,7 +257,7 @@ void request_line(struct conn *c, const char *line, size_t len) {
 	} else if (message_read(value, &m, &why) != 0) {
 		refuse(c, m.id, &why);
 	} else if (m.kind != MESSAGE_RESPONSE) {
-		answer(c, &m);
+		answer(c, &m, json_object_get(value, "params"));
 	}
 	json_decref(value);
 }

@@ -2,7 +2,7 @@
 /* Sessions, tokens and activity in SQLite.
  *
  * Should:   commit before it returns (H1); make several changes in one transaction.
- * Must not: be used by two processes: the daemon's lock (session/places.c) prevents it.
+ * Must not: be used by two processes: the daemon's lock (session/places_take.c) prevents it.
  * Fails:    closed: after an error nothing of the call is in the database. */
 #include "session/store.h"
 

@@ -8,7 +8,7 @@
 #define CORRAL_SESSION_STORE_H
 
 #include "base/err.h"
-#include "session/id.h"
+#include "client/session_id.h"
 #include "session/state.h"
 #include "rpc/token.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process of one session: opens the sandbox, and runs the commands that the daemon sends.
  *
- * The main thread reads the daemon's messages; each command has a thread, which relays its streams
- * (libcorral).  When the daemon ends, the channel ends, and with it this process and the sandbox
- * (H5).
+ * One thread at a time reads the daemon's messages (session/jobs.c).  When the daemon ends, the
+ * channel ends, and with it this process and the sandbox (H5).
  *
  * Should:   report every command that it accepted.
  * Must not: read a policy that the request did not name, besides the daemon's version of the
@@ -239,12 +238,13 @@ static _Noreturn void end(struct supervisor *s) {
 	_exit(0);
 }
 
-static void serve(struct supervisor *s) {
+static struct job *serve(struct supervisor *s) {
 	struct wire_message m;
+	struct job *job = NULL;
 	int rc = session_wire_receive(s->channel, &m);
 
 	if (rc == -EAGAIN) {
-		return;
+		return NULL;
 	}
 	if (rc != 0) {
 		_exit(0); /* the daemon is gone: H5 */
@@ -252,7 +252,7 @@ static void serve(struct supervisor *s) {
 	switch (m.kind) {
 	case WIRE_EXEC:
 	case WIRE_TOOL:
-		jobs_start(s, &m);
+		job = jobs_start(s, &m);
 		break;
 	case WIRE_ATTACH:
 		terminals_attach(s, &m);
@@ -266,6 +266,29 @@ static void serve(struct supervisor *s) {
 		break;
 	}
 	session_wire_done(&m);
+	return job;
+}
+
+struct job *supervisor_lead(struct supervisor *s) {
+	struct job *job = NULL;
+	struct pollfd slots[2 + 2 * TERMINALS_MAX] = {
+		{.fd = s->channel, .events = POLLIN},
+		{.fd = corral_session_fd(s->session), .events = POLLIN},
+	};
+	size_t n = 2 + terminals_poll(s, slots + 2);
+
+	/* After EINTR it is tried again. */
+	if (poll(slots, n, s->cancels ? CANCEL_STEP_MS : -1) == 0) {
+		s->cancels = jobs_cancel(s, 0, false);
+	}
+	terminals_step(s, slots + 2); /* before a message adds one */
+	if (slots[0].revents != 0) {
+		job = serve(s);
+	}
+	if (job == NULL && slots[1].revents != 0 && !corral_session_alive(s->session)) {
+		end(s);
+	}
+	return job;
 }
 
 static void start_bridge(struct supervisor *s, const char *command) {
@@ -281,7 +304,8 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 			       .output = with->output,
 			       .serial = json_is_true(json_object_get(with->spec, "serial")),
 			       .tools = {.lock = PTHREAD_MUTEX_INITIALIZER},
-			       .lock = PTHREAD_MUTEX_INITIALIZER};
+			       .lock = PTHREAD_MUTEX_INITIALIZER,
+			       .lead = PTHREAD_COND_INITIALIZER};
 	struct corral_error err = {0};
 	struct copy_report copied = {.path = ""};
 
@@ -300,22 +324,6 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 				json_pack("{s:s, s:s}", "kind", "copy", "text", copied.text));
 	}
 	start_bridge(&s, json_string_value(json_object_get(with->spec, "bridge")));
-	for (;;) {
-		struct pollfd slots[2 + 2 * TERMINALS_MAX] = {
-			{.fd = s.channel, .events = POLLIN},
-			{.fd = corral_session_fd(s.session), .events = POLLIN},
-		};
-		size_t n = 2 + terminals_poll(&s, slots + 2);
-		/* After EINTR it is tried again. */
-		if (poll(slots, n, s.cancels ? CANCEL_STEP_MS : -1) == 0) {
-			s.cancels = jobs_cancel(&s, 0, false);
-		}
-		terminals_step(&s, slots + 2); /* before a message adds one */
-		if (slots[0].revents != 0) {
-			serve(&s);
-		}
-		if (slots[1].revents != 0 && !corral_session_alive(s.session)) {
-			end(&s);
-		}
-	}
+	jobs_follow(&s, true);
+	_exit(0); /* the first thread leads or waits for ever */
 }

@@ -25,8 +25,9 @@ struct job {
 	uint32_t call;
 	json_t *request;
 	bool tool;                       /* a call of a tool, not a command */
+	bool leads;                      /* its thread reads the daemon's messages */
 	int fds[WIRE_FDS];               /* -1: captured */
-	struct terminal_relay *terminal; /* or NULL; the main thread's, but for its answer */
+	struct terminal_relay *terminal; /* or NULL; the leader's, but for its answer */
 	atomic_bool cancelled;
 	struct commands_slot slot; /* where its output is kept */
 	struct job *next;
@@ -39,11 +40,14 @@ struct supervisor {
 	struct corral_session *session;
 	struct session_tools tools;
 	pthread_mutex_t lock;
+	pthread_cond_t lead; /* no thread leads */
+	bool led;            /* with `lock`, as idle */
+	size_t idle;         /* threads that wait for the lead */
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
 	size_t njobs;
 	bool cancels;                     /* a command that was cancelled may not be gone */
-	struct terminal_relay *terminals; /* of the main thread */
+	struct terminal_relay *terminals; /* of the thread that leads */
 	size_t nterminals;
 	atomic_bool ending;      /* no bridge is started again */
 	atomic_bool bridge_busy; /* its thread uses the session */
@@ -52,19 +56,31 @@ struct supervisor {
 /* ---- supervisor_send.c ---- */
 
 /* Each waits until the daemon's socket has room; value is stolen. */
+void supervisor_send_text(int channel, enum wire_kind kind, uint32_t call, char *text, size_t len);
 void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *value);
 void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,
 			   const struct corral_error *err);
 void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind kind,
 			     const char *why);
 
+/* ---- supervisor.c ---- */
+
+/* Waits for events once, and serves them; the command that this thread has to run, or NULL.  Of the
+ * thread that leads. */
+struct job *supervisor_lead(struct supervisor *s);
+
 /* ---- jobs.c ---- */
 
 /* "NAME=value" for each member; the caller frees the texts and the array. */
 char **jobs_variables(json_t *object);
 
-/* Starts the command of a WIRE_EXEC message, or lets it wait for its turn. */
-void jobs_start(struct supervisor *s, struct wire_message *m);
+/* The command of a WIRE_EXEC message, or call of a WIRE_TOOL message: the caller runs it.  NULL: it
+ * waits for its turn, or was refused. */
+struct job *jobs_start(struct supervisor *s, struct wire_message *m);
+
+/* What each thread does: waits for the lead, leads, and runs the command that comes.  Returns when
+ * enough others wait, unless this is the first thread. */
+void jobs_follow(struct supervisor *s, bool first);
 
 /* Kills one command, or all, and repeats it for commands that were cancelled before their thread
  * had started them.  Returns whether one is left. */

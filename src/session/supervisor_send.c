@@ -13,9 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void send_text(int channel, enum wire_kind kind, uint32_t call, char *text) {
-	struct wire_message m = {
-		.kind = kind, .call = call, .text = text, .len = text == NULL ? 0 : strlen(text)};
+void supervisor_send_text(int channel, enum wire_kind kind, uint32_t call, char *text, size_t len) {
+	struct wire_message m = {.kind = kind, .call = call, .text = text, .len = len};
 	struct pollfd room = {.fd = channel, .events = POLLOUT};
 
 	int rc;
@@ -30,7 +29,7 @@ static void send_text(int channel, enum wire_kind kind, uint32_t call, char *tex
 					  "than "
 					  "15 MiB\",\"remedy\":\"write the output to a file, or "
 					  "lower limits.output\"}";
-		send_text(channel, WIRE_ERROR, call, too_large);
+		supervisor_send_text(channel, WIRE_ERROR, call, too_large, strlen(too_large));
 	}
 }
 
@@ -38,7 +37,7 @@ void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *va
 	auto_free char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT);
 
 	json_decref(value);
-	send_text(channel, kind, call, text);
+	supervisor_send_text(channel, kind, call, text, text == NULL ? 0 : strlen(text));
 }
 
 void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,

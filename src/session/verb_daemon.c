@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/rfc3339.h"
-#include "session/client.h"
+#include "client/client.h"
 
 #include <stdio.h>
 
@@ -53,11 +53,6 @@ int verb_request(const char *method, json_t *params, json_t **ret, struct corral
 	int rc = client_call(&c, &call, ret, err);
 	client_close(&c);
 	return rc;
-}
-
-int verb_print_json(const json_t *value, struct corral_error *err) {
-	auto_free char *text = json_dumps(value, JSON_COMPACT);
-	return text == NULL ? memory_error(err) : print_text(text, err);
 }
 
 const char *verb_time_text(json_int_t ms, char ret[VERB_TIME_SIZE]) {

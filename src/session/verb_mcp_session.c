@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "session/client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,35 +9,12 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "rpc/token_file.h"
-#include "session/client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-int verb_duration(const char *text, const char *option, json_int_t *ret, struct corral_error *err) {
-	static const struct {
-		const char *unit;
-		json_int_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-	char *end = NULL;
-
-	if (text == NULL) {
-		*ret = 0;
-		return 0;
-	}
-	errno = 0;
-	long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
-	for (size_t i = 0; n > 0 && errno == 0 && n <= 100000 && i < ARRAY_LEN(units); i++) {
-		if (streq(end, units[i].unit)) {
-			*ret = n * units[i].ms;
-			return 0;
-		}
-	}
-	return usage_error(err, "example: 30s, 10m, 8h, 2d", "%s: invalid time \"%s\"", option,
-			   text);
-}
 
 /* ---- create ---- */
 

@@ -7,7 +7,7 @@
 #include "session/verbs.h"
 
 #include "base/auto.h"
-#include "session/places.h"
+#include "client/places.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -71,10 +71,27 @@ class Bench:
         self.make_dir("home")
         self.make_dir("bin")
         self.corral = shutil.copy(f"{self.build}/corral", f"{self.place}/bin/corral")
+        shutil.copy(f"{self.build}/corrald", f"{self.place}/bin/corrald")
+        self.daemons = []
         self.base = os.environ.get("BENCH_BASE")
         self.compiled = {}
 
+    def session(self, account, workspace):
+        """The id of a session in a daemon of this account."""
+        place = {"cwd": workspace, "env": account.env, "stdin": subprocess.DEVNULL, **account.words}
+        self.daemons.append(subprocess.Popen([self.corral, "daemon"], stderr=subprocess.DEVNULL, **place))
+        words = [self.corral, "session", "create", "--no-config"]
+        for _ in range(100):  # until it listens
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **place)
+            if done.returncode == 0:
+                return done.stdout.strip()
+            time.sleep(0.1)
+        raise Skip(f"no session: {done.stderr.strip()[-300:]}")
+
     def close(self):
+        for daemon in self.daemons:
+            daemon.terminate()
+            daemon.wait()
         with open("/proc/mounts", encoding="utf-8") as source:  # also those that podman leaves
             mounted = [line.split()[1] for line in source if line.split()[1].startswith(self.place + "/")]
         for path in reversed(mounted):

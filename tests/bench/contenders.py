@@ -94,7 +94,7 @@ PEERS = (
 )
 
 
-def corrals(bench, workspace):
+def corrals(bench, account, workspace):
     """Corral in each of its forms; the library runs in the process that measures."""
     def words(*options, program=None):
         return [*bench.corral_words(workspace, *options, program=program), "/bin/true"]
@@ -106,6 +106,8 @@ def corrals(bench, workspace):
     yield "corral, ephemeral home", words("--home", "ephemeral")
     yield "corral, in process", ["@library"]
     yield "corral, session", ["@session"]
+    yield "corral, session, handle", ["@exec"]
+    yield "corral, session exec", [bench.corral, "session", "exec", bench.session(account, workspace), "--", "/bin/true"]
     if bench.base:
         yield "corral, BENCH_BASE", words(program=bench.base)
 
@@ -116,7 +118,7 @@ BARE, BWRAP, BWRAP_000 = "bare spawn", "bubblewrap, --unshare-all", "bubblewrap,
 def starts(bench, account, workspace):
     """(name, words) of all that can be tried here; the others are named aloud."""
     yield BARE, ["/bin/true"]
-    yield from corrals(bench, workspace)
+    yield from corrals(bench, account, workspace)
     if installed("bwrap"):
         yield BWRAP_000, [*bench.bwrap_words(workspace, "--unshare-pid"), "--chdir", workspace, "/bin/true"]
         yield BWRAP, [*bench.bwrap_words(workspace, "--unshare-all"), "--chdir", workspace, "/bin/true"]

@@ -5,9 +5,10 @@
  *
  * Prints one JSON object a line for each command: its name, and the microseconds of each round, or
  * the reason why it failed.  Stdout and stderr of a command are one pipe, as a tool of an agent has
- * it.  The command "@library" is /bin/true through corral_run() in this process, "@session" through
- * corral_session_run(), in a session that is open.  A command whose NAME begins with "~" is slow:
- * it has its turn in every eighth round only.  No round begins after SECONDS.
+ * it.  The command "@library" is /bin/true through corral_run() in this process; "@session" is
+ * corral_session_run() and "@exec" corral_session_exec(), in a session that is open.  A command
+ * whose NAME begins with "~" is slow: it has its turn in every eighth round only.  No round begins
+ * after SECONDS.
  *
  * Should:   leave a command out that fails in its first run, with the first line of its output.
  * Fails:    with status 1 when a command fails later: half a measurement is none. */
@@ -94,12 +95,30 @@ static bool run_library(struct contender *c) {
 	return succeeded(c, rc, result, &err);
 }
 
+static int open_session(struct corral_error *err) {
+	return session == NULL ? corral_session_open(own_policy(), NULL, &session, err) : 0;
+}
+
 static bool run_session(struct contender *c) {
 	struct corral_result *result = NULL;
 	struct corral_error err;
-	int rc = session == NULL ? corral_session_open(own_policy(), NULL, &session, &err) : 0;
+	int rc = open_session(&err);
 
 	rc = rc == 0 ? corral_session_run(session, command, NULL, &result, &err) : rc;
+	return succeeded(c, rc, result, &err);
+}
+
+static bool run_exec(struct contender *c) {
+	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
+	struct corral_result *result = NULL;
+	struct corral_exec *exec = NULL;
+	struct corral_error err;
+	int rc = open_session(&err);
+
+	how.in = CORRAL_NULL;
+	how.out = how.err = output[1];
+	rc = rc == 0 ? corral_session_exec(session, command, &how, &exec, &err) : rc;
+	rc = rc == 0 ? corral_exec_wait(exec, &result, &err) : rc;
 	return succeeded(c, rc, result, &err);
 }
 
@@ -126,6 +145,7 @@ static double run_once(struct contender *c) {
 	double start = now_us();
 	bool done = (strcmp(c->argv[0], "@library") == 0   ? run_library
 		     : strcmp(c->argv[0], "@session") == 0 ? run_session
+		     : strcmp(c->argv[0], "@exec") == 0    ? run_exec
 							   : run_program)(c);
 	double spent = now_us() - start;
 

@@ -31,8 +31,9 @@ ROOMS = {
     "cli": ["base", "data", "agents"],
     "http": ["base", "data", "policy", "plan", "net"],
     "rpc": ["base", "data", "cli", "http"],
+    "client": ["base", "data", "cli", "rpc"],
     "ui": ["base", "data", "http", "rpc"],
-    "session": ["base", "data", "cli", "rpc", "ui"],
+    "session": ["base", "data", "cli", "rpc", "client", "ui"],
     "oci": ["base", "data", "cli"],
 }
 
@@ -85,7 +86,7 @@ def includes(tree):
         room = path.split("/")[1]
         for target in included(tree.text(path)):
             other = target.split("/")[0]
-            public = target == "corral.h" and room in ("lib", "selftest", "agents", "cli", "rpc", "session")
+            public = target == "corral.h" and room in ("lib", "selftest", "agents", "cli", "rpc", "client", "session")
             if not public and other != room and other not in ROOMS[room]:
                 bad.append(f"{path} includes {target}")
     return bad

@@ -57,6 +57,59 @@ def test_the_result_goes_to_a_descriptor_and_a_socket_cancels(service):
     service.good("session", "stop", session)
 
 
+def test_exec_needs_no_second_program(service):
+    """The client of `session exec` is in corral itself; the other verbs need corrald."""
+    session = service.create()
+    alone = f"{service.place}/alone"
+    os.mkdir(alone, 0o755)
+    shutil.copy(service.corral, f"{alone}/corral")
+
+    def run(*words):
+        return service.outside([f"{alone}/corral", "session", *words])
+
+    equal(run("exec", session, "--", "sh", "-c", "echo out; echo err >&2; exit 3"), (3, "out\n", "err\n"), "exec without corrald")
+    equal(json.loads(run("exec", session, "--json", "--", "echo", "kept")[1])["stdout"], "kept\n", "exec --json without corrald")
+    status, _, err = run("list")
+    check(status == 125 and "corrald" in err, f"session list without corrald: {status} {err}")
+    status, _, err = run("exec", "-d", session, "--", "true")
+    check(status == 125 and "corrald" in err, f"a terminal without corrald: {status} {err}")
+    shutil.rmtree(alone)
+    service.good("session", "stop", session)
+
+
+def test_an_answer_has_the_result_or_not(service):
+    session, client = service.create(), service.client()
+    brief = client.call("session.exec", session=session, argv=["sh", "-c", "echo out; exit 4"], result=False)
+    equal(brief, {"status": 4, "reason": "exit", "notes": []}, "an answer without a result")
+    whole = client.call("session.exec", session=session, argv=["printf", "a\\0b\\n\\377"])
+    equal((whole["status"], whole["reason"], whole["notes"]), (0, "exit", []), "an answer")
+    equal(whole["result"]["stdout"], "a\0b\n\ufffd", "output with NUL, newline and a byte that is not UTF-8")
+    number = client.send("session.exec", session=session, argv=["true"])
+    client.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": "\"a\"", "method": "session.exec",
+                                      "params": {"session": session, "argv": ["true"], "result": False}}).encode() + b"\n")
+    got = {client.line()["id"], client.line()["id"]}
+    equal(got, {number, "\"a\""}, "the ids of two answers")
+    client.close()
+    service.good("session", "stop", session)
+
+
+def test_many_commands_at_once_have_their_own_answers(service):
+    """More than the threads that wait: each command has the thread that read its request."""
+    session, clients = service.create(), [service.client() for _ in range(6)]
+    for turn in range(5):
+        sent = [(client, client.send("session.exec", session=session, argv=["sh", "-c", f"sleep 0.0{turn}; echo {turn}.{n}.{k}"]), f"{turn}.{n}.{k}")
+                for n, client in enumerate(clients) for k in range(8)]
+        answers = {}
+        for client, _, _ in sent:
+            line = client.line()
+            answers[(client, line["id"])] = line["result"]["result"]["stdout"]
+        equal([answers[(client, number)] for client, number, _ in sent], [f"{text}\n" for _, _, text in sent], "their output")
+    service.good("session", "exec", session, "--", "true")
+    for client in clients:
+        client.close()
+    service.good("session", "stop", session)
+
+
 def test_a_session_that_cannot_start_is_failed_and_says_why(service):
     status, _, err = service.run("session", "create", "--name", "bad", "--read", "/no/such/path")
     check(status == 2 and "/no/such/path" in err, f"a path that does not exist: {status} {err}")

@@ -4,7 +4,7 @@
  * Should:   turn an error of the daemon into the error of the verb, with its remedy.
  * Must not: send anything to a socket of another user.
  * Fails:    with an error; the connection is of no use then. */
-#include "session/client.h"
+#include "client/client.h"
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -12,9 +12,9 @@
 #include "base/unix_address.h"
 #include "rpc/message.h"
 #include "rpc/token_file.h"
-#include "session/id.h"
-#include "session/on_demand.h"
-#include "session/places.h"
+#include "client/on_demand.h"
+#include "client/places.h"
+#include "client/session_id.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -42,6 +42,13 @@ static int fail_sys(struct corral_error *err, const char *message, const char *r
 	return -1;
 }
 
+/* Without a second descriptor to watch it waits here, which saves two calls of poll(2). */
+static ssize_t receive(void *arg, void *data, size_t len) {
+	const struct client *c = arg;
+
+	return recv(c->fd, data, len, c->cancel > 0 ? MSG_DONTWAIT : 0);
+}
+
 static int open_socket(struct client *c, const char *path, const char *remedy,
 		       struct corral_error *err) {
 	struct sockaddr_un address;
@@ -61,6 +68,10 @@ static int open_socket(struct client *c, const char *path, const char *remedy,
 			    "check XDG_RUNTIME_DIR");
 	}
 	frame_reader_init(&c->in, c->fd, ANSWER_MAX);
+	c->in.receive = receive;
+	c->in.receive_arg = c;
+	/* Otherwise jansson reads /dev/urandom; the keys of the daemon's messages are Corral's. */
+	json_object_seed(1);
 	return 0;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the daemon in the background.
  *
- * Two clients may do so at once: the lock of session/places.c lets one daemon run, the other one
- * exits, and both clients connect to the first.
+ * Two clients may do so at once: the lock of session/places_take.c lets one daemon run, the other
+ * one exits, and both clients connect to the first.
  *
  * Should:   leave the daemon nothing of the client but its environment: a session of its own, no
  *           descriptors, no working directory.
  * Must not: start one unless a file of the user or the administrator allows it.
  * Fails:    closed: with the error of a client without a daemon. */
-#include "session/on_demand.h"
+#include "client/on_demand.h"
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -36,7 +36,7 @@
 static int fail(struct corral_error *err, const char *message, const char *remedy) {
 	*err = (struct corral_error){.kind = CORRAL_E_SETUP};
 	(void)snprintf(err->layer, sizeof err->layer, "daemon");
-	(void)snprintf(err->message, sizeof err->message, "%s", message);
+	(void)snprintf(err->message, sizeof err->message, "%.350s", message);
 	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
 	return -1;
 }

@@ -4,7 +4,7 @@
  * Should:   take the random bits from the kernel (libsodium).
  * Must not: accept a character that has a meaning in a path, a shell or a terminal.
  * Fails:    closed: every other text is not an id. */
-#include "session/id.h"
+#include "client/session_id.h"
 
 #include "base/str.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The id of a session, "sess_" and a ULID: 48 bits of time and 80 random bits in an alphabet of 32
  * characters.  Ids sort as the sessions were created. */
-#ifndef CORRAL_SESSION_ID_H
-#define CORRAL_SESSION_ID_H
+#ifndef CORRAL_CLIENT_SESSION_ID_H
+#define CORRAL_CLIENT_SESSION_ID_H
 
 #include <stdbool.h>
 #include <stdint.h>

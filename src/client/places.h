@@ -9,8 +9,8 @@
  *     p/KEY.sock                       one a pool of sandboxes, 0600 (linux/parked.h)
  *   ~/.local/state/corral/daemon/      0700, in the state directory of Corral
  *     sessions.db, daemon.lock */
-#ifndef CORRAL_SESSION_PLACES_H
-#define CORRAL_SESSION_PLACES_H
+#ifndef CORRAL_CLIENT_PLACES_H
+#define CORRAL_CLIENT_PLACES_H
 
 #include "base/err.h"
 
@@ -28,23 +28,7 @@ struct places {
 /* The names only; for clients. */
 int places_find(struct places *p, struct err *e);
 
-/* Creates the directories and checks their owner and mode; takes both locks.  ERR_REFUSED when
- * another daemon holds one. */
-int places_take(struct places *p, struct err *e);
-
 /* The socket of a session, whose id is valid; -1 when the name is too long. */
 int places_session_socket(const struct places *p, const char *id, char ret[PATH_MAX]);
-
-/* Removes the directory of a bridge's socket, if there is one. */
-void places_remove_bridge(const struct places *p, const char *id);
-
-/* Removes the copy of a session, if there is one, in a process of its own (H7): the sandbox may
- * have created any tree in it. */
-void places_remove_copy(const struct places *p, const char *id);
-
-/* Removes the sockets of sessions of an earlier daemon. */
-void places_sweep(const struct places *p);
-
-void places_release(struct places *p);
 
 #endif

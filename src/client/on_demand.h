@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the daemon for a client that found none, if the user has allowed it (daemon.start). */
-#ifndef CORRAL_SESSION_ON_DEMAND_H
-#define CORRAL_SESSION_ON_DEMAND_H
+#ifndef CORRAL_CLIENT_ON_DEMAND_H
+#define CORRAL_CLIENT_ON_DEMAND_H
 
 #include "corral.h"
 
-#include "session/places.h"
+#include "client/places.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client of the daemon, for the verbs: one connection, one request at a time. */
-#ifndef CORRAL_SESSION_CLIENT_H
-#define CORRAL_SESSION_CLIENT_H
+#ifndef CORRAL_CLIENT_CLIENT_H
+#define CORRAL_CLIENT_CLIENT_H
 
 #include "corral.h"
 

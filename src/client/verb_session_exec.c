@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral session exec`: runs a command in a session.
+/* `corral session exec`: runs a command in a session.  In both binaries: most of the time that it
+ * took was the start of corrald.
  *
  * The daemon passes stdin, stdout and stderr to the supervisor of the session, which relays their
  * bytes: the command gets none of these descriptors.  If this process ends, the daemon kills the
- * command.  With a terminal (verb_session_terminal.c) it does not.
+ * command.  With a terminal (session/verb_session_terminal.c) it does not.
  *
  * Should:   exit with the status of the command, as `corral run` does.
  * Must not: read a token from an argument or a variable.
  * Fails:    through the error of the daemon. */
-#include "session/verbs.h"
+#include "client/verbs.h"
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "session/client.h"
+#include "client/client.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -48,9 +49,10 @@ int verb_exec_params(const struct invocation *inv, bool own, const char *const *
 	if (words == NULL) {
 		return usage_error(err, "use a script for such names", "an argument is not UTF-8");
 	}
-	*ret = json_pack("{s:o, s:s, s:s*, s:I, s:s*}", "argv", words, "streams",
+	*ret = json_pack("{s:o, s:s, s:s*, s:I, s:s*, s:b}", "argv", words, "streams",
 			 inv->json ? "capture" : "pass", "cwd", inv->exec_dir, "timeout_ms",
-			 timeout, "session", own ? NULL : inv->words[0]);
+			 timeout, "session", own ? NULL : inv->words[0], "result",
+			 inv->json || inv->result_fd != NULL);
 	return *ret == NULL ? memory_error(err) : 0;
 }
 
@@ -126,6 +128,9 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 	auto_free const char **argv = NULL;
 	struct invocation command = *inv;
 
+	if (check_caller(err) != 0) {
+		return -1;
+	}
 	if (inv->nwords == 0) {
 		return usage_error(err, "list them: corral session list",
 				   "the id or the name of a session is missing");
