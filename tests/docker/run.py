@@ -96,9 +96,16 @@ class Engine:
         if self.daemon:
             self.daemon.terminate()
             self.daemon.wait(WAIT_SECONDS)
-        if os.getuid() != 0:  # files of the user's other ids
-            self.call("unshare", "rm", "-rf", f"{self.place}/graph", status=None)
-        shutil.rmtree(self.place, ignore_errors=True)
+        if os.getuid() != 0:  # files of the user's other ids, and the process that keeps the user namespace
+            self.call("unshare", "rm", "-rf", f"{self.place}/graph", f"{self.place}/home", status=None)
+            with open(f"{self.place}/runtime/libpod/tmp/pause.pid", encoding="ascii") as pid:
+                os.kill(int(pid.read()), signal.SIGKILL)
+
+        def removed():
+            """The engine's own processes may still write there for a moment."""
+            shutil.rmtree(self.place, ignore_errors=True)
+            return not os.path.exists(self.place)
+        until(removed, self.place, "is removed")
 
 
 class Docker(Engine):
