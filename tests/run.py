@@ -46,9 +46,8 @@ def state_of(corral):
 
 
 def sanitized_programs(build, corral):
-    # The tripwire stands in for malloc, which is what the sanitizer does too; and it does not know the stack of the
-    # spinner's thread.
-    return list(programs(build, SANITIZED, state_of(corral), without=("test_tripwire", "test_broker_spinner")))
+    # The tripwire stands in for malloc, which is what the sanitizer does too.
+    return list(programs(build, SANITIZED, state_of(corral), without=("test_tripwire",)))
 
 
 def common(build, corral):

@@ -504,13 +504,6 @@ const struct key keys[KEY_COUNT] = {
 		.max = BYTES_MAX,
 		.help = "The size of the private /tmp and home together.",
 	},
-	[KEY_LIMITS_SPIN] = {
-		.name = "limits.spin",
-		.type = TYPE_BOOL,
-		.narrow = NARROW_LOWER,
-		.help = "Keep an idle processor awake while the command opens and creates files "
-			"in quick succession, if waking it takes long.",
-	},
 	[KEY_SCAN_ARGS] = {
 		.name = "scan.args",
 		.type = TYPE_ENUM,

@@ -104,7 +104,6 @@ const struct option_row options[] = {
 	{"max-file-size", 0, "SIZE", KEY(KEY_LIMITS_FILE_SIZE), LIMITS, .help = "size of each file that is written"},
 	{"disk", 0, "SIZE", KEY(KEY_LIMITS_DISK), LIMITS, .help = "growth of the writable directories"},
 	{"tmp-size", 0, "SIZE", KEY(KEY_LIMITS_TMP_SIZE), LIMITS, .help = "size of the private /tmp"},
-	{"spin", 0, NULL, KEY(KEY_LIMITS_SPIN), .fixed = "true", LIMITS, .help = "keep an idle processor awake while files are created quickly"},
 
 	{NULL, 'c', "STRING", .id = OPTION_COMMAND_STRING, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_SESSION_EXEC | FOR_EXPLAIN | FOR_CHECK | FOR_WHY | FOR_LEARN, .help = "run /bin/sh -c STRING; further arguments become $0, $1, ..."},
 	{"shell", 0, "PATH", .id = OPTION_SHELL, .group = GROUP_RUN, .verbs = FOR_RUN | FOR_EXPLAIN | FOR_SHELL | FOR_MCP, .help = "the shell of -c, of `corral shell`, of mcp: an absolute path"},

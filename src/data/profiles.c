@@ -49,7 +49,6 @@ const struct default_row default_rows[] = {
 	{KEY_LIMITS_DISK, "none", NULL, "no default: it depends on the host"},
 	{KEY_LIMITS_TMP_SIZE, "1G", NULL,
 	 "room for a compiler's temporary files, less than the memory"},
-	{KEY_LIMITS_SPIN, "false", NULL, "it costs power, and the gain depends on the machine"},
 	{KEY_SCAN_ARGS, "warn", "block", "a model must not copy a secret into a command"},
 	{KEY_SCAN_OUTPUT, "warn", "redact", "a person sees each byte, a model no secret"},
 	{KEY_SCAN_FILES, "block", NULL, "a file that leaves the machine must hold no secret"},

@@ -44,8 +44,7 @@ static int64_t microseconds(struct timeval t) {
 }
 
 void run_state_count(struct run_state *s) {
-	/* This thread alone: broker/spinner.c has another, whose time is none of the command's. */
-	static const int of[] = {RUSAGE_THREAD, RUSAGE_CHILDREN};
+	static const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
 	int64_t cpu = 0, rss = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(of); i++) {

@@ -151,7 +151,6 @@ void plan_fingerprint(const struct plan *plan, const struct host *host, struct b
 		plan->inner,
 		plan->shares_proc,
 		(uint64_t)plan->gate_abi,
-		plan->spin,
 		plan->traits,
 		plan->exceptions,
 		plan->denials,

@@ -308,12 +308,6 @@ bool plan_wants_samples(const struct policy *p, const struct host *h) {
 	       (!h->cgroup.pids && is_set(p, KEY_LIMITS_PROCESSES));
 }
 
-/* A spinning thread would use up a limit of processor time. */
-static bool may_spin(const struct policy *p) {
-	return policy_num(p, KEY_LIMITS_SPIN) != 0 && !is_set(p, KEY_LIMITS_CPUS) &&
-	       !is_set(p, KEY_LIMITS_CPU_TIME);
-}
-
 int plan_limits(struct plan *plan, const struct policy *p, const struct host *h, struct err *e) {
 	if (check_values(p, e) != 0) {
 		return -1;
@@ -326,7 +320,6 @@ int plan_limits(struct plan *plan, const struct policy *p, const struct host *h,
 	plan->use_cgroup = false;
 	plan->sampled = (struct sampled){0};
 	plan->processors = 0;
-	plan->spin = may_spin(p);
 
 	plan_rlimits(plan, p);
 	plan_time(plan);

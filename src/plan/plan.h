@@ -216,7 +216,6 @@ struct plan {
 	int64_t output_bytes;                            /* a stream; LIMIT_NONE for none */
 	int64_t memory_bytes, cpu_millis, max_processes; /* for the cgroup; LIMIT_NONE */
 	bool use_cgroup;
-	bool spin; /* a thread may keep a processor awake for the broker (broker/spinner.c) */
 	struct sampled sampled;
 	bool scan_terminal; /* the default: of a person's streams only terminals are scanned */
 	enum leak_action scan_args, scan_output; /* a secret in the arguments; in the output */

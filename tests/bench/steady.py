@@ -13,7 +13,7 @@ NAME, TITLE = "steady", "Steady state"
 ABOUT = ("Each cell is the fastest of the interleaved rounds over that of the same work outside; the start of the sandbox is a "
          "part of it. Corral checks every file that "
          "is created, renamed or removed against the names that its default rules protect; *50 denies* adds fifty patterns, so "
-         "that every open is checked as well; *spin* keeps an idle processor awake (`--spin`). "
+         "that every open is checked as well. "
          "A tmpfs is the worst case: nothing else costs time there.")
 BARE = "outside"
 
@@ -92,7 +92,6 @@ def wraps(bench, folder, work, registry):
     net = registry.net() if work.network else []
     yield BARE, []
     yield "corral", bench.corral_words(folder, *net) + ["--"]
-    yield "corral, spin", bench.corral_words(folder, *net, "--spin") + ["--"]
     yield "corral, standard", bench.corral_words(folder, *net, "--level", "standard") + ["--"]
     yield "corral, 50 denies", bench.corral_words(folder, *net, *globs()) + ["--"]
     if work.network:

@@ -197,7 +197,6 @@ static const enum rule rules[KEY_COUNT] = {
 	[KEY_LIMITS_CPUS] = NOT_MORE,
 	[KEY_LIMITS_DISK] = NOT_MORE,
 	[KEY_LIMITS_TMP_SIZE] = NOT_MORE,
-	[KEY_LIMITS_SPIN] = NOT_MORE,
 };
 
 static bool not_more(int64_t now, int64_t before) {

@@ -256,19 +256,6 @@ TEST(an_idle_limit_alone_is_a_weaker_time_limit) {
 	CHECK_INT(plan.idle_ms, 1000);
 }
 
-TEST(no_thread_spins_where_processor_time_is_limited) {
-	struct plan plain = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_SPIN, 1});
-	struct plan off = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_SPIN, 0});
-	struct plan rate = PLAN_FOR(&root_v1, ENGINE_NAMESPACES, {KEY_LIMITS_SPIN, 1},
-				    {KEY_LIMITS_CPUS, 1500});
-	struct plan seconds = PLAN_FOR(&root_v1, ENGINE_LANDLOCK, {KEY_LIMITS_SPIN, 1},
-				       {KEY_LIMITS_CPU_TIME, 1000});
-	CHECK(plain.spin);
-	CHECK(!off.spin);
-	CHECK(!rate.spin);
-	CHECK(!seconds.spin);
-}
-
 TEST(a_negative_limit_is_refused) {
 	struct policy p = {0};
 	struct plan plan = {.engine = ENGINE_NAMESPACES};

@@ -76,7 +76,6 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_LIMITS_CPUS] = {"7", false},
 	[KEY_LIMITS_DISK] = {"7M", false},
 	[KEY_LIMITS_TMP_SIZE] = {"7M", false},
-	[KEY_LIMITS_SPIN] = {"true", false},
 	[KEY_SCAN_ARGS] = {"off", false},
 	[KEY_SCAN_OUTPUT] = {"kill", false},
 	[KEY_SCAN_FILES] = {"redact", false},

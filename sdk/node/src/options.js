@@ -71,7 +71,6 @@ export const OPTIONS = {
   maxFileSize: ["--max-file-size", "size"],
   disk: ["--disk", "size"],
   tmpSize: ["--tmp-size", "size"],
-  spin: ["--spin", "flag"],
   shell: ["--shell", "text"],
 };
 

@@ -87,7 +87,6 @@ export interface Options {
   disk?: Size;
   tmpSize?: Size;
   /** An idle processor stays awake for the broker while files are created quickly. */
-  spin?: boolean;
   /** The shell of a command that is a string: an absolute path. */
   shell?: string;
 }

@@ -8,6 +8,23 @@
  * checked, and returns the result or installs a descriptor in the caller
  * (SECCOMP_IOCTL_NOTIF_ADDFD).
  *
+ * Why the kernel does not make these calls alone, although a notification costs several times a
+ * create on a tmpfs:
+ *  - A path that no rule is about is an argument in the caller's memory.  A thread of the caller,
+ *    a process that shares its memory, or one that may write to it (process_vm_writev(2), a shared
+ *    mapping) can change it between the check and SECCOMP_USER_NOTIF_FLAG_CONTINUE.  That nobody
+ *    does cannot be seen from outside.
+ *  - So the kernel would need a rule of its own that refuses the changed path.  Landlock has no
+ *    rule about names: a right covers everything beneath a directory, and a right that is granted
+ *    there cannot be taken away for one name.  A mount covers a name that exists, and a rule is
+ *    also about names that are created later, at any depth.
+ *  - A file that the guard creates and closes, so that the caller only has to open it, needs
+ *    WRITE_FILE in the caller's domain; the changed path then is a protected file deep in the
+ *    tree.
+ *  - For opens that read, a domain without READ_FILE where names are denied would refuse the
+ *    changed path, but also execve(2) of every program there (K1); READ_DIR would be left for
+ *    directories, and a pattern may deny a directory, whose entries are then listed.
+ *
  * Invariants, cited by the code and the tests:
  *  K1  no handler answers SECCOMP_USER_NOTIF_FLAG_CONTINUE where the check is the
  *      protection: the caller can change the arguments after the check, so the guard must
@@ -31,9 +48,7 @@
  *      namespace, and a socket file that is connected to was bound in this run or is
  *      named by net.sockets; with --allow-nested it may belong to a network namespace that
  *      was created inside, and then never reaches the gate;
- *  K8  the guard's second thread (spinner.c) reads and writes one word, has every restriction of
- *      the guard, and makes no system call but to lower its priority, read the clock and exit;
- *  K9  with --allow-nested, a call for a process in a Landlock domain of its own is made under
+ *  K8  with --allow-nested, a call for a process in a Landlock domain of its own is made under
  *      the rulesets of that domain (domain.c), and a path of a process in namespaces of its
  *      own is resolved in its view and checked by the path that the same file has in the
  *      guard's (view.c). */
@@ -41,7 +56,6 @@
 #define CORRAL_LINUX_BROKER_BROKER_H
 
 #include "data/syscalls.h"
-#include "linux/broker/spinner.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -144,8 +158,6 @@ struct broker {
 	struct journal *journal; /* lasting files that the command created; NULL: none */
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */
-
-	struct spinner spinner; /* off in helper processes */
 
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */

@@ -236,7 +236,6 @@ static long run_job(const struct call *c, const struct job *a) {
 		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
 	}
 	die_with(guard);
-	c->b->spinner.off = true; /* in our copy: the thread is the guard's */
 	fd_close_all_but(kept, nkept);
 	handle_stop();
 	pid_t self = getpid();

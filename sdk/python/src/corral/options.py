@@ -84,7 +84,6 @@ class Options(TypedDict, total=False):
     max_file_size: Size
     disk: Size
     tmp_size: Size
-    spin: bool
     shell: Path
 
 
@@ -151,7 +150,7 @@ _WORDS: dict[str, Callable[[str, str, object], list[str]]] = {
 # Every other option is a text.
 _KINDS = {
     "flag": ("any_workspace", "cow", "accept_no_sandbox", "dangerously_allow_full_access", "allow_nested", "proxy", "serial",
-             "lock", "spin"),
+             "lock"),
     "off": ("toolchains", "config"),
     "list": ("read", "write", "deny", "protect", "require", "allow_degraded", "allow_command", "allow_host", "deny_host",
              "allow_private", "publish", "host_port", "socket", "pass_env", "allow_dangerous_env", "secret", "provider",
