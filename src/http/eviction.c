@@ -3,7 +3,8 @@
  *
  * Should:   prefer connections that have sent no request: clients without a token cannot keep out
  *           those that have one.
- * Must not: select a connection whose request is being answered. */
+ * Must not: select a connection whose request is being answered.
+ * Fails:    never: if every connection has a request it selects none, and the client gets 503. */
 #include "http/connection.h"
 
 /* In the order of preference, the last first. */
