@@ -214,7 +214,7 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP); /* best effort */
 }
 
-/* Serves the call in the caller's own view, and under its own domain (K8). */
+/* Serves the call in the caller's own view, and under its own domain (K9). */
 static long serve_nested(struct call *c, const struct broker_row *row) {
 	int r = c->b->nests ? view_begin(c) : 0;
 

@@ -48,7 +48,9 @@
  *      namespace, and a socket file that is connected to was bound in this run or is
  *      named by net.sockets; with --allow-nested it may belong to a network namespace that
  *      was created inside, and then never reaches the gate;
- *  K8  with --allow-nested, a call for a process in a Landlock domain of its own is made under
+ *  K8  a hand-over that moves its caller to the guard's processor (handover.c) restores the
+ *      caller's CPU mask before the caller continues, and the guard forks with its own mask;
+ *  K9  with --allow-nested, a call for a process in a Landlock domain of its own is made under
  *      the rulesets of that domain (domain.c), and a path of a process in namespaces of its
  *      own is resolved in its view and checked by the path that the same file has in the
  *      guard's (view.c). */
@@ -56,6 +58,7 @@
 #define CORRAL_LINUX_BROKER_BROKER_H
 
 #include "data/syscalls.h"
+#include "linux/broker/handover.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -158,6 +161,8 @@ struct broker {
 	struct journal *journal; /* lasting files that the command created; NULL: none */
 	bool checks_links;       /* a denied file may be opened by another hard link */
 	struct links *links;     /* the search for those; NULL: not started */
+
+	struct handover handover; /* off in helper processes */
 
 	pid_t self;         /* the guard */
 	int proc;           /* /proc, O_PATH; -1: every call is refused */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to a seccomp user notification: an errno, a descriptor, or "continue".
  *
- * SECCOMP_IOCTL_NOTIF_ADDFD wakes the caller, which installs the descriptor itself, and sleeps
- * until the caller wakes the guard.  Neither wake-up has the hint of
- * SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP: on an idle machine guard and caller stay on two processors,
- * and each halts while the other one works.  In a virtual machine that makes a hand-over several
- * times as long as an answer.  Two steps, ADDFD and then SEND, have these two wake-ups as well.
- *
  * Should:   send one answer to each notification.
  * Must not: allocate or lock: this runs in pid 1 or the guard.
  * Fails:    silently where the caller was killed: its notification is gone, and so is its call. */
@@ -55,7 +49,7 @@ static int add_fd(const struct call *c, int fd, bool cloexec, unsigned flags) {
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int got = handover_add(c, &add);
 
 	if (got < 0 && errno == EMFILE) {
 		refused_open_files(c);

@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "linux/broker/domain.h"
+#include "linux/broker/handover.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -38,6 +39,7 @@
 
 /* fork(2) without libc's, which runs pthread_atfork handlers and takes locks. */
 static pid_t raw_fork(void) {
+	handover_unpin(); /* a helper may run anywhere (K8) */
 	return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0UL, 0UL, 0UL, 0UL);
 }
 
@@ -236,6 +238,7 @@ static long run_job(const struct call *c, const struct job *a) {
 		return watcher < 0 ? -EAGAIN : CALL_ANSWERED;
 	}
 	die_with(guard);
+	c->b->handover.off = true; /* in our copy: the guard judges its own hand-overs */
 	fd_close_all_but(kept, nkept);
 	handle_stop();
 	pid_t self = getpid();

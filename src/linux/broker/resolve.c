@@ -409,7 +409,7 @@ int resolve_absent(const struct call *c, int dirfd, const char *path, struct res
 	place_reset(ret);
 	split_path(path, &h);
 	if (!is_plain_name(&h) || c->b->nests) {
-		return -EAGAIN; /* K8: resolve_name() settles a place in another view */
+		return -EAGAIN; /* K9: resolve_name() settles a place in another view */
 	}
 	auto_fd own = -1;
 	int base = base_of(c, dirfd, path, &own);
