@@ -171,8 +171,8 @@ static int sample(const struct cpu_places *places, struct pids *p, struct cpu_to
 	add_sample(t, now, p->n);
 	free(t->seen);
 	t->nseen = p->n;
-	t->seen = realloc(now, p->n * sizeof *now);
-	t->seen = t->seen == NULL ? now : t->seen; /* it could not be made smaller */
+	struct cpu_process *smaller = realloc(now, p->n * sizeof *now);
+	t->seen = smaller == NULL ? now : smaller;
 	t->ms = t->ticks * 1000 / sysconf(_SC_CLK_TCK);
 	t->by_cgroup = false;
 	return 0;
