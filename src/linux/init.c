@@ -546,6 +546,7 @@ static void start_command(struct init *in) {
 	/* vfork semantics: the child shares our memory, and we sleep until it has called execve,
 	 * or has failed and sent REPORT_ERROR. */
 	timings_stamp(k->timings, STEP_SERVER);
+	descriptors_make_room(k, in->signals);
 	in->command = clone_command(k, stack + sizeof stack);
 	timings_stamp(k->timings, STEP_EXECVE);
 	if (in->command < 0) {

@@ -133,6 +133,11 @@ static inline void kit_leave_fd(const struct kit *k, int fd) {
  * signalfd and the listener, which were opened since.  In layers/descriptors.c. */
 void descriptors_close_stale(const struct kit *k, int signals);
 
+/* The same before the clone of the command's process, if that could not open its listener: the
+ * signalfd, the last descriptor that was opened, has nearly the number of the command's
+ * RLIMIT_NOFILE. */
+void descriptors_make_room(struct kit *k, int signals);
+
 struct layer {
 	const char *name;
 	bool namespaces; /* skipped by the engine without namespaces */

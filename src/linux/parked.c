@@ -26,16 +26,6 @@
 
 /* ---- which plans ---- */
 
-static bool has_few_descriptors(const struct plan *plan) {
-	for (size_t i = 0; i < plan->nrlimits; i++) {
-		if (plan->rlimits[i].resource == RLIMIT_NOFILE &&
-		    plan->rlimits[i].value < FDS_NEEDED) {
-			return true;
-		}
-	}
-	return false;
-}
-
 const char *parked_refuses(const struct plan *plan) {
 	const struct {
 		bool is;
@@ -52,7 +42,7 @@ const char *parked_refuses(const struct plan *plan) {
 		{plan->run_dir != NULL || plan->standby != NULL,
 		 "the run has a directory of its own"},
 		{plan->denied != NULL, "seccomp.extra_deny is set"},
-		{has_few_descriptors(plan), "limits.open_files is too small"},
+		{plan_rlimit(plan, RLIMIT_NOFILE) < FDS_NEEDED, "limits.open_files is too small"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -109,6 +109,15 @@ static void plan_rlimits(struct plan *plan, const struct policy *p) {
 	}
 }
 
+uint64_t plan_rlimit(const struct plan *plan, int resource) {
+	for (size_t i = 0; i < plan->nrlimits; i++) {
+		if (plan->rlimits[i].resource == resource) {
+			return plan->rlimits[i].value;
+		}
+	}
+	return UINT64_MAX;
+}
+
 static void plan_time(struct plan *plan) {
 	struct guarantee_report made = {.state = STATE_ENFORCED, .by = {"supervisor"}};
 	if (plan->timeout_ms == LIMIT_NONE && plan->idle_ms == LIMIT_NONE) {

@@ -249,6 +249,9 @@ static inline bool plan_lacks_namespaces(const struct plan *plan) {
 
 const char *guarantee_name(enum guarantee g);
 const char *plan_state_name(enum state s);
+/* The limit of a resource of setrlimit(2); UINT64_MAX: none. */
+uint64_t plan_rlimit(const struct plan *plan, int resource);
+
 const char *plan_level_name(enum level l);
 const char *plan_engine_name(enum engine n);
 

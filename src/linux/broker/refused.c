@@ -416,12 +416,9 @@ void refused_open_files(const struct call *c) {
 	    syscall(SYS_prlimit64, c->tid, RLIMIT_NOFILE, NULL, &now) != 0) {
 		return;
 	}
-	for (size_t i = 0; i < plan->nrlimits; i++) {
-		if (plan->rlimits[i].resource == RLIMIT_NOFILE &&
-		    now.rlim_cur >= plan->rlimits[i].value) {
-			refused_add(c, &(struct journal_refusal){.op = DENIAL_LIMIT,
-								 .error = EMFILE,
-								 .named = {"open files"}});
-		}
+	if (now.rlim_cur >= plan_rlimit(plan, RLIMIT_NOFILE)) {
+		refused_add(c, &(struct journal_refusal){.op = DENIAL_LIMIT,
+							 .error = EMFILE,
+							 .named = {"open files"}});
 	}
 }

@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -119,6 +120,16 @@ void descriptors_close_stale(const struct kit *k, int signals) {
 
 	if (k->stale_from > 0) {
 		fd_close_from(k->stale_from, kept, ARRAY_LEN(kept));
+	}
+}
+
+/* Descriptors that pid 1 and the command's process open between the two. */
+#define OPENED_SINCE 8
+
+void descriptors_make_room(struct kit *k, int signals) {
+	if ((uint64_t)signals + OPENED_SINCE >= plan_rlimit(k->plan, RLIMIT_NOFILE)) {
+		descriptors_close_stale(k, signals);
+		k->stale_from = 0;
 	}
 }
 
