@@ -60,15 +60,12 @@ void result_take_hash(struct corral_result *result, const struct prepared *p) {
 	       sizeof result->enforcement.policy_sha256);
 }
 
-/* Copies of guarantees, notes and names. */
-#define RESULT_ARENA ((size_t)8 * 1024)
-
 struct corral_result *result_new(const struct prepared *p) {
 	struct corral_result *r = calloc(1, sizeof *r);
 	if (r == NULL) {
 		return NULL;
 	}
-	arena_init_small(&r->arena, RESULT_ARENA);
+	arena_init_small(&r->arena, p->arena.block_size); /* small in a session */
 	r->enforcement = (struct enforcement){
 		.level = plan_level_name(p->plan.level),
 		.engine = plan_engine_name(p->plan.engine),

@@ -70,8 +70,9 @@ static int check_options(const struct corral_exec_options *o, bool capture, stru
 
 /* ---- one command ---- */
 
-/* Ids, notes and a copy of the arguments. */
-#define COMMAND_ARENA ((size_t)4 * 1024)
+/* Ids, notes and a copy of the arguments; the same for the guarantees, notes and names of its
+ * result. */
+#define COMMAND_ARENA ((size_t)8 * 1024)
 
 /* The session's plan for this command: with an id and notes of its own. */
 static int prepare(struct corral_session *s, const char *const *argv, struct prepared *ret,
