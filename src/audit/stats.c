@@ -431,7 +431,7 @@ static int64_t now_ms(void) {
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The columns cover the whole range, whatever is read of it. */
+/* The columns cover the whole range, also if only a part of it is read. */
 static void set_range(struct stats *s, const struct audit_query *q) {
 	s->last_ms = q->until_ms > 0 ? q->until_ms : now_ms();
 	s->first_ms = q->since_ms;

@@ -146,7 +146,7 @@ extern const struct key keys[KEY_COUNT];
 const struct key *key_by_name(const char *name);
 
 enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL_ACCESS };
-/* In the order of the key's choices; what follows are names of rows (backend/backend.h). */
+/* In the order of the key's choices; the others are names of rows (backend/backend.h). */
 enum backend_id { BACKEND_AUTO };
 enum level { LEVEL_NONE, LEVEL_MINIMAL, LEVEL_STANDARD, LEVEL_FULL, LEVEL_AUTO };
 enum view { VIEW_MINIMAL, VIEW_SYSTEM, VIEW_HOST };

@@ -124,7 +124,7 @@ static bool has_option(int fd, int option, int value) {
 	return getsockopt(fd, SOL_SOCKET, option, &found, &len) == 0 && found == value;
 }
 
-/* What a container sends is not trusted. */
+/* The messages of a container are not trusted. */
 static bool is_listener(int fd, uint16_t port) {
 	struct sockaddr_in at = {.sin_family = AF_UNSPEC};
 	socklen_t len = sizeof at;

@@ -20,7 +20,7 @@
 #define FILE_NAME "namespaces"
 #define KEY_LEN 16
 
-/* The character after the key's line: what the host refuses. */
+/* The character after the key's line: the host refuses this mechanism. */
 #define NO_NAMESPACES 'n'
 #define NO_PROC 'p'
 

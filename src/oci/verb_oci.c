@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral oci`: rewrites what the engine gives its runtime, and becomes the runtime.
+/* `corral oci`: rewrites the engine's files for its runtime, and becomes the runtime.
  *
  * Should:   end as the runtime, so that pids, signals and exit codes are its own.
  * Must not: start the runtime after an error (O1).
@@ -49,7 +49,7 @@ static int format(char out[PATH_MAX], struct err *e, const char *a, const char *
 		       : err_set(e, ERR_SETUP, OCI_WHERE, "the path is too long: %s/%s", a, b);
 }
 
-/* ---- what is on this host ---- */
+/* ---- runtime, policy and program of this host ---- */
 
 static int find_runtime(const struct invocation *inv, struct job *job, struct err *e) {
 	job->runtime = inv->oci_runtime;

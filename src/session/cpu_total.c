@@ -136,7 +136,7 @@ static const struct cpu_process *find(const struct cpu_process *list, size_t n,
 	return p != NULL && p->start == wanted->start ? p : NULL;
 }
 
-/* What is new in `now`, compared with the last sample. */
+/* Adds the time of `now` that the last sample did not have. */
 static void add_sample(struct cpu_total *t, const struct cpu_process *now, size_t n) {
 	int64_t own = 0, waited = 0, gone = 0;
 

@@ -294,10 +294,19 @@ void live_stop(struct live *l, const char *reason);
 void live_stop_all(struct daemon *d, const char *reason);
 /* Enforces time-outs; returns the next deadline, CLOCK_MONOTONIC, or 0. */
 int64_t lives_check(struct daemon *d, int64_t now);
-struct call *live_call(struct live *l, const struct request *r);
-void live_drop_call(struct live *l, const struct call *call);
 /* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
 int live_send(struct live *l, struct wire_message *m);
+
+/* ---- live_calls.c ---- */
+struct call *live_call(struct live *l, const struct request *r);
+void live_drop_call(struct live *l, const struct call *call);
+struct call *live_find_call(struct live *l, uint32_t number);
+/* Each answers and frees the call; result is stolen. */
+void live_answer(struct live *l, struct call *call, json_t *result);
+void live_refuse(struct live *l, struct call *call, const struct fault *f);
+/* The answer to a command's request, put together from the supervisor's texts: it is the longest
+ * message, and the daemon needs nothing of it.  The supervisor writes JSON without newlines. */
+void live_answer_text(struct live *l, struct call *call, const char *head, const char *result);
 /* A client is gone, or with a fault may not wait any longer: its commands are killed. */
 void live_forget(struct daemon *d, struct conn *c, const struct fault *f);
 

@@ -133,92 +133,6 @@ int live_send(struct live *l, struct wire_message *m) {
 	return rc;
 }
 
-/* ---- calls ---- */
-
-struct call *live_call(struct live *l, const struct request *r) {
-	struct call *call = calloc(1, sizeof *call);
-
-	if (call == NULL) {
-		return NULL;
-	}
-	call->conn = r->conn;
-	call->id = r->id == NULL ? NULL : json_deep_copy(r->id);
-	call->next = l->calls;
-	l->calls = call;
-	r->conn->calls++;
-	return call;
-}
-
-void live_drop_call(struct live *l, const struct call *call) {
-	for (struct call **at = &l->calls; *at != NULL; at = &(*at)->next) {
-		if (*at == call) {
-			struct call *gone = *at;
-			*at = gone->next;
-			if (gone->conn != NULL) {
-				gone->conn->calls--;
-			}
-			l->pending_bytes -= gone->bytes;
-			l->pending_fds -= gone->fds;
-			json_decref(gone->id);
-			tool_call_free(gone->tool);
-			free(gone);
-			return;
-		}
-	}
-}
-
-static struct call *find_call(struct live *l, uint32_t number) {
-	for (struct call *call = l->calls; call != NULL; call = call->next) {
-		if (call->number == number) {
-			return call;
-		}
-	}
-	return NULL;
-}
-
-/* Each answers and frees the call; result is stolen. */
-static void answer_call(struct live *l, struct call *call, json_t *result) {
-	struct conn *conn = call->conn;
-
-	if (conn != NULL && call->id != NULL) {
-		conn_send(conn, message_result(call->id, result));
-	} else {
-		json_decref(result);
-	}
-	live_drop_call(l, call);
-}
-
-static void refuse_call(struct live *l, struct call *call, const struct fault *f) {
-	if (call->tool != NULL && call->tool->revision != NULL) {
-		tool_call_failed(call, f);
-	} else if (call->conn != NULL && call->id != NULL) {
-		conn_send_error(call->conn, call->id, f);
-	}
-	live_drop_call(l, call);
-}
-
-void live_forget(struct daemon *d, struct conn *c, const struct fault *f) {
-	for (struct live *l = d->lives; l != NULL; l = l->next) {
-		for (struct call *call = l->calls; call != NULL; call = call->next) {
-			if (call->conn != c) {
-				continue;
-			}
-			struct wire_message m = {.kind = WIRE_CANCEL, .call = call->number};
-			if (f != NULL && call->id != NULL) {
-				conn_send_error(c, call->id, f);
-			}
-			c->calls--;
-			tool_call_forget(call);
-			call->conn = NULL;
-			if (call->number != 0 && !call->keeps) {
-				/* If it cannot be sent the supervisor hangs: it is killed at the
-				 * end of the session. */
-				(void)live_send(l, &m);
-			}
-		}
-	}
-}
-
 /* ---- the end ---- */
 
 static void close_watch(struct live *l, struct watch *w) {
@@ -289,11 +203,11 @@ static void end_session(struct live *l, const char *why) {
 	while (l->calls != NULL) {
 		struct call *call = l->calls;
 		if (call->stops) {
-			answer_call(l, call,
+			live_answer(l, call,
 				    json_pack("{s:s, s:s}", "id", l->id, "state",
 					      state_name(l->state)));
 		} else {
-			refuse_call(l, call, &f);
+			live_refuse(l, call, &f);
 		}
 	}
 	if (!stopped) {
@@ -322,24 +236,31 @@ static void supervisor_ended(struct watch *w, uint32_t events) {
 
 /* ---- messages of the supervisor ---- */
 
-static void failed_to_start(struct live *l, const struct wire_message *m) {
+/* An error of libcorral in the supervisor. */
+static struct fault fault_of(const json_t *error) {
 	struct fault f = {.code = FAULT_FAILED};
-	json_t *error = json_loads(m->text, 0, NULL);
 	const char *what = json_string_value(json_object_get(error, "message"));
 	const char *fix = json_string_value(json_object_get(error, "remedy"));
 	const char *layer = json_string_value(json_object_get(error, "layer"));
-	struct call *call = find_call(l, 0);
 
 	f.kind = (int)json_integer_value(json_object_get(error, "kind"));
 	f.e.sys = (int)json_integer_value(json_object_get(error, "errno"));
 	(void)snprintf(f.e.where, sizeof f.e.where, "%s", layer == NULL ? "session" : layer);
 	(void)snprintf(f.e.what, sizeof f.e.what, "%s", what == NULL ? "unknown error" : what);
 	(void)snprintf(f.e.fix, sizeof f.e.fix, "%s", fix == NULL ? "" : fix);
+	return f;
+}
+
+static void failed_to_start(struct live *l, const struct wire_message *m) {
+	json_t *error = json_loads(m->text, 0, NULL);
+	struct fault f = fault_of(error);
+	struct call *call = live_find_call(l, 0);
+
 	(void)snprintf(l->reason, sizeof l->reason, "%s", f.e.what);
 	if (call != NULL && !call->stops) {
 		/* H1: the state is recorded before the client reads the error. */
 		change_state(l, EVENT_BROKE, l->reason, "");
-		refuse_call(l, call, &f);
+		live_refuse(l, call, &f);
 	}
 	json_decref(error);
 }
@@ -348,7 +269,7 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 	json_t *info = json_loads(m->text, 0, NULL);
 	const char *level = json_string_value(json_object_get(info, "level"));
 	const char *run = json_string_value(json_object_get(info, "run"));
-	struct call *call = find_call(l, 0);
+	struct call *call = live_find_call(l, 0);
 
 	(void)snprintf(l->run, sizeof l->run, "%s", run == NULL ? "" : run);
 	if (l->state == SESSION_STARTING) {
@@ -358,38 +279,13 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
 	}
 	if (call != NULL && !call->stops) {
-		answer_call(l, call,
+		live_answer(l, call,
 			    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", l->id, "state",
 				      state_name(l->state), "level", level == NULL ? "" : level,
 				      "socket", l->socket, "token", l->token));
 	}
 	sodium_memzero(l->token, sizeof l->token);
 	json_decref(info);
-}
-
-/* The answer to a command's request, put together from the supervisor's texts: it is the longest
- * message, and nothing in it is for the daemon.  The supervisor writes JSON without newlines. */
-static void answer_exec(struct live *l, struct call *call, const char *head, const char *result) {
-	struct buf line;
-	auto_free char *id = call->id == NULL ? NULL : json_dumps(call->id, JSON_ENCODE_ANY);
-	size_t len = strlen(head);
-
-	buf_init(&line);
-	buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", id == NULL ? "null" : id);
-	if (call->brief) {
-		buf_add(&line, head, len);
-	} else {
-		buf_add(&line, head, len - 1);
-		buf_add(&line, ",\"result\":", strlen(",\"result\":"));
-		buf_add(&line, result, strlen(result));
-		buf_add(&line, "}", 1);
-	}
-	buf_add(&line, "}", 1);
-	if (call->conn != NULL && call->id != NULL) {
-		conn_send_line(call->conn, buf_failed(&line) ? NULL : line.data, line.len);
-	}
-	buf_done(&line);
-	live_drop_call(l, call);
 }
 
 /* A command's result has two texts: the members of the answer, and the result object. */
@@ -404,12 +300,11 @@ static const char *result_object(const struct wire_message *m) {
 }
 
 static void exec_ended(struct live *l, const struct wire_message *m) {
-	struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
+	struct call *call = m->call == 0 ? NULL : live_find_call(l, m->call);
 	const char *result = result_object(m);
-	struct fault f = {.code = FAULT_FAILED};
 
 	if (m->kind == WIRE_RESULT && call != NULL && call->tool == NULL && result != NULL) {
-		answer_exec(l, call, m->text, result); /* the client waits: it comes first */
+		live_answer_text(l, call, m->text, result); /* the client waits: it comes first */
 		commands_finished(l, m->call, result);
 		return;
 	}
@@ -424,19 +319,12 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 		return;
 	}
 	if (m->kind == WIRE_RESULT) {
-		answer_call(l, call, text);
+		live_answer(l, call, text);
 		return;
 	}
-	const char *what = json_string_value(json_object_get(text, "message"));
-	const char *fix = json_string_value(json_object_get(text, "remedy"));
-	(void)fault_set(&f, FAULT_FAILED, "%s", what == NULL ? "unknown error" : what);
-	f.kind = (int)json_integer_value(json_object_get(text, "kind"));
-	const char *layer = json_string_value(json_object_get(text, "layer"));
-	(void)snprintf(f.e.where, sizeof f.e.where, "%s", layer == NULL ? "session" : layer);
-	f.e.sys = (int)json_integer_value(json_object_get(text, "errno"));
-	(void)snprintf(f.e.fix, sizeof f.e.fix, "%s", fix == NULL ? "" : fix);
+	struct fault f = fault_of(text);
 	l->daemon->counters.exec_errors++;
-	refuse_call(l, call, &f);
+	live_refuse(l, call, &f);
 	json_decref(text);
 }
 
@@ -452,7 +340,7 @@ static void record_activity(struct live *l, const struct wire_message *m) {
 }
 
 static void exec_progress(struct live *l, const struct wire_message *m) {
-	const struct call *call = m->call == 0 ? NULL : find_call(l, m->call);
+	const struct call *call = m->call == 0 ? NULL : live_find_call(l, m->call);
 	json_t *value = json_loads(m->text, JSON_ALLOW_NUL, NULL);
 
 	if (call != NULL && value != NULL) {

@@ -91,7 +91,7 @@ static _Noreturn void remove_copy(int dir, const char *name) {
 	for (int i = 0; i < REMOVE_TRIES && remove_tree(dir, name) != 0; i++) {
 		(void)nanosleep(&pause, NULL); /* a signal only shortens it */
 	}
-	_exit(0); /* what is left the next daemon removes */
+	_exit(0); /* the next daemon removes the rest */
 }
 
 void places_remove_copy(const struct places *p, const char *id) {
