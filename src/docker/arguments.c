@@ -229,7 +229,8 @@ static void put_boundary(struct words *w, const struct host *h, bool podman) {
 	const struct plan *plan = w->plan;
 
 	put(w, "--pull=never");
-	put(w, "--entrypoint="); /* the command runs, and no program of the image before it */
+	put(w, "--entrypoint=");    /* the command runs, and no program of the image before it */
+	put(w, "--no-healthcheck"); /* or beside it */
 	put(w, "--read-only");
 	put(w, "--cap-drop=ALL");
 	put(w, "--security-opt=no-new-privileges");

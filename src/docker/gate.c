@@ -147,11 +147,13 @@ static bool pass_on(struct watcher *k, int fd) {
 	return k->nlisteners < k->c->nports || send(k->start, "", 1, MSG_NOSIGNAL) == 1;
 }
 
+/* False: it was the last message.  So their number is bounded: the watcher serves nothing else
+ * while messages come. */
 static bool take_message(struct watcher *k, const struct container_start_message *m, int fds[],
 			 size_t n) {
 	if (m->error != 0) {
 		k->start_error = m->error;
-		return true;
+		return false;
 	}
 	return n == 1 && k->nlisteners < k->c->nports && pass_on(k, fds[0]);
 }

@@ -347,6 +347,23 @@ def the_images_entrypoint_does_not_run(n):
 
 
 @row
+def the_images_healthcheck_does_not_run(n):
+    if n.name == "podman":
+        raise Skipped("podman import takes no HEALTHCHECK")
+    check = f'HEALTHCHECK --interval=100ms CMD ["/bin/touch", "{n.ws}/checked"]'
+    plain, n.image = n.image, n.import_image("corral-health", check)
+    try:
+        n.call("run", "--rm", "--network=none", *LIMITS, f"--volume={n.ws}:{n.ws}", n.image, "sleep", "3", status=None)
+        expect(os.path.exists(f"{n.ws}/checked"), "control")
+        os.unlink(f"{n.ws}/checked")
+        done = n.run("--", "sh", "-c", "sleep 3; echo twin >twin")
+        expect(os.path.exists(f"{n.ws}/twin"), "twin", done.stderr)
+        expect(not os.path.exists(f"{n.ws}/checked"), "the health check ran")
+    finally:
+        n.image = plain
+
+
+@row
 def no_volume_of_the_image_stays(n):
     plain, n.image = n.image, n.import_image("corral-volume", "VOLUME /vol")
 
