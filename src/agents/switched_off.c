@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,45 @@
 
 #define SETTINGS_MAX ((size_t)1024 * 1024)
 #define MANAGED "/etc/claude-code/managed-settings.json"
+
+/* The length of an escape for a letter, as a quoted key may have it: \uXXXX, \UXXXXXXXX, \xXX; 0:
+ * there is none. */
+static size_t letter_escape(const char *at, char *ret) {
+	size_t digits = at[0] != '\\'  ? 0
+			: at[1] == 'u' ? 4
+			: at[1] == 'U' ? 8
+			: at[1] == 'x' ? 2
+				       : 0;
+	unsigned long value = 0;
+
+	for (size_t i = 0; i < digits; i++) {
+		const char hex[] = {at[2 + i], '\0'};
+		if (!isxdigit((unsigned char)hex[0])) {
+			return 0;
+		}
+		value = value << 4 | strtoul(hex, NULL, 16);
+	}
+	if (value >= 0x80 || isalpha((int)value) == 0) {
+		return 0;
+	}
+	*ret = (char)value;
+	return 2 + digits;
+}
+
+/* In place. */
+static void decode_letters(char *text) {
+	char *to = text;
+
+	for (const char *at = text; *at != '\0'; to++) {
+		size_t len = letter_escape(at, to);
+		if (len == 0) {
+			*to = *at;
+			len = 1;
+		}
+		at += len;
+	}
+	*to = '\0';
+}
 
 /* "hooks = false" or "codex_hooks = false" of the table features, in each form that TOML has for
  * it; a text that only looks like it is reported too. */
@@ -42,6 +82,21 @@ static bool toml_switches_off(const char *text) {
 	return false;
 }
 
+/* Gemini CLI skips hooks whose command, or name, is in this list.  Corral's has no name, and a
+ * command with this word. */
+static bool lists_corral(const json_t *disabled) {
+	size_t i;
+	const json_t *name;
+
+	json_array_foreach(disabled, i, name) {
+		const char *text = json_string_value(name);
+		if (text != NULL && strstr(text, "corral") != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool json_switches_off(const char *path, struct buf *text) {
 	struct editing ed = {.path = path, .text = text};
 	struct err e;
@@ -51,7 +106,8 @@ static bool json_switches_off(const char *path, struct buf *text) {
 		const json_t *config = json_object_get(ed.root, "hooksConfig");
 		off = json_is_true(json_object_get(ed.root, "disableAllHooks")) ||
 		      json_is_true(json_object_get(ed.root, "allowManagedHooksOnly")) ||
-		      json_is_false(json_object_get(config, "enabled"));
+		      json_is_false(json_object_get(config, "enabled")) ||
+		      lists_corral(json_object_get(config, "disabled"));
 	}
 	editing_done(&ed);
 	return off;
@@ -67,10 +123,14 @@ static bool file_switches_off(const char *path) {
 	bool off = !absent;
 	if (rc == 0) {
 		buf_puts(&text, "");
-		off = buf_failed(&text)     ? true
-		      : text.data == NULL   ? false
-		      : streq(dot, ".toml") ? toml_switches_off(text.data)
-					    : json_switches_off(path, &text);
+		bool toml = streq(dot, ".toml");
+		if (toml && !buf_failed(&text) && text.data != NULL) {
+			decode_letters(text.data);
+		}
+		off = buf_failed(&text)   ? true
+		      : text.data == NULL ? false
+		      : toml              ? toml_switches_off(text.data)
+					  : json_switches_off(path, &text);
 	}
 	buf_done(&text);
 	return off;

@@ -38,7 +38,7 @@ const struct agent agents[] = {
 	 .login = "login", .open = "versions that do not know failClosed: " STOPPED},
 	{"gemini", "gemini", .dir = ".gemini", .hook = HOOK_GEMINI, .hook_file = "settings.json", .mcp = MCP_PLAIN,
 	 .mcp_file = "settings.json", .mcp_key = "mcpServers",
-	 .open = STOPPED "; \"hooksConfig\": {\"enabled\": false} in the settings"},
+	 .open = STOPPED "; \"hooksConfig\": {\"enabled\": false}, or its command in \"disabled\" there, in its settings or in a project's"},
 	{"goose", "goose", .dir = ".config/goose", .login = "configure"},
 	{"opencode", "opencode", .dir = ".config/opencode", .mcp = MCP_COMMAND, .mcp_file = "opencode.json", .mcp_key = "mcp",
 	 .login = "auth login"},

@@ -244,7 +244,9 @@ def register(suite):
                                  ("claude", ".claude/settings.local.json", '{ // by hand\n"disableAllHooks": true}'),
                                  ("claude", ".claude/settings.json", "{not JSON"),
                                  ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+                                 ("gemini", ".gemini/settings.json", '{"hooksConfig": {"disabled": ["x", "/usr/bin/corral hook gemini"]}}'),
                                  ("codex", ".codex/config.toml", "[features]\nhooks = false\n"),
+                                 ("codex", ".codex/config.toml", '[features]\n"h\\u006f\\U0000006f\\x6bs" = false\n'),
                                  ("codex", ".codex/config.toml", "features.hooks=false"),
                                  ("codex", ".codex/config.toml", 'features = {x = true, "codex_hooks" = false}\n')):
             box.corral_("agents", "install", name, "--yes").exited(0)
@@ -254,6 +256,8 @@ def register(suite):
                 got = box.corral_("agents", "check", name).exited(1).out
                 contains(got, f"FAILED  no settings here switch hooks off: {os.path.normpath(f'{box.dir}/{place}/{file}')}\n", text)
                 os.unlink(f"{box.dir}/{place}/{file}")
+        box.write("ws/.gemini/settings.json", '{"hooksConfig": {"disabled": ["lint"]}}')
+        check("FAILED" not in box.corral_("agents", "check", "gemini").exited(0).out, "another hook is off")
         box.write("ws/.codex/config.toml", "[features]\nhooks = true # was: hooks = true\n # hooks = false\n")
         check("FAILED" not in box.corral_("agents", "check", "codex").exited(0).out, "hooks that are on")
 
