@@ -305,4 +305,65 @@ TEST(a_caller_on_a_processor_that_the_guard_is_not_on_is_not_moved) {
 	CHECK_INT(run_apart(processors(0), processors(1), false), 0);
 }
 
+/* ---- a caller that is gone ---- */
+
+#define STALE_HAND_OVERS 2000
+
+/* Ends with 0 after a byte on the pipe, with 1 if its mask changes before. */
+static _Noreturn void watch_own_mask(int pipe) {
+	cpu_set_t before, now;
+	char byte;
+
+	(void)sched_getaffinity(0, sizeof before, &before);
+	(void)fcntl(pipe, F_SETFL, O_NONBLOCK);
+	while (read(pipe, &byte, 1) < 0) {
+		(void)sched_getaffinity(0, sizeof now, &now);
+		if (!CPU_EQUAL(&now, &before)) {
+			_exit(1);
+		}
+	}
+	_exit(0);
+}
+
+/* Hand-overs of a call that has ended, while another process has the caller's id. */
+static int run_stale(void) {
+	static struct broker b;
+	int ends[2], status = -1;
+
+	if (pipe(ends) != 0) {
+		return 1;
+	}
+	pid_t other = fork();
+	if (other == 0) {
+		watch_own_mask(ends[0]);
+	}
+	b = (struct broker){.killable = true, .listener = listen_for_getppid()};
+	if (b.listener < 0) {
+		return 2;
+	}
+	for (int i = 0; i < STALE_HAND_OVERS; i++) {
+		const struct call c = {.b = &b, .id = 1, .tid = other};
+		struct seccomp_notif_addfd add = {.id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND};
+		b.handover = (struct handover){.groups_left = 1000, .tid = other};
+		if (handover_add(&c, &add) >= 0) {
+			return 3;
+		}
+	}
+	if (write(ends[1], "", 1) != 1 || waitpid(other, &status, 0) != other) {
+		return 4;
+	}
+	return status == 0 ? 0 : 5;
+}
+
+TEST(a_process_that_has_the_id_of_a_caller_that_is_gone_keeps_its_processors) {
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		_exit(run_stale());
+	}
+	CHECK_INT(waitpid(child, &status, 0), child);
+	CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
 TESTS_MAIN

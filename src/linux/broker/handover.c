@@ -20,8 +20,9 @@
  *
  * Should:   leave no trace in the caller (K8): its CPU mask is read before, and restored while it
  *           is still blocked, so that neither it nor a child of it sees another one.  A thread
- *           of the run that sets the mask of the blocked caller in these microseconds loses.  If
- *           the caller was killed and its id reused, the other process has its mask back at once.
+ *           of the run that sets the mask of the blocked caller in these microseconds loses.
+ *           A thread that calls execve takes the id of the first thread, which may be the caller:
+ *           so the guard checks that the caller waits, and restores no mask that it did not set.
  * Must not: be used for a caller that a signal can interrupt between the two steps: it would
  *           repeat its call with a descriptor too many (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).
  * Fails:    safe: in one step, where the kernel refuses to move the caller. */
@@ -88,6 +89,10 @@ static struct mask mask_of(unsigned cpu, size_t len) {
 	return m;
 }
 
+static bool mask_equal(const struct mask *a, const struct mask *b) {
+	return memcmp(a->words, b->words, sizeof a->words) == 0;
+}
+
 static bool mask_has_several(const struct mask *m) {
 	size_t words = 0;
 
@@ -151,7 +156,8 @@ static int add_pinned(const struct call *c, const struct seccomp_notif_addfd *ad
 	struct mask callers;
 
 	*ret_moved = false;
-	if (!pin_guard() || !mask_read(c->tid, &callers) || !mask_has(&callers, guard.cpu)) {
+	if (!pin_guard() || !mask_read(c->tid, &callers) || !mask_has(&callers, guard.cpu) ||
+	    !caller_waits(c)) {
 		return -1;
 	}
 	const struct mask one = mask_of(guard.cpu, callers.len);
@@ -163,7 +169,11 @@ static int add_pinned(const struct call *c, const struct seccomp_notif_addfd *ad
 	int got = call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_ADDFD, &first);
 	int error = errno;
 
-	restore(c->tid, &callers);
+	struct mask now;
+	/* After a failure the id may be that of a thread with a mask of its own. */
+	if (got >= 0 || (mask_read(c->tid, &now) && mask_equal(&now, &one))) {
+		restore(c->tid, &callers);
+	}
 	if (got >= 0) {
 		struct seccomp_notif_resp answer = {.id = c->id, .val = got};
 		(void)call_ioctl(c->b, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* ENOENT: killed */
