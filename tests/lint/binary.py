@@ -119,8 +119,9 @@ ALLOWED = {
 # The tables of layers hold prepare() too, which runs in the parent; every enter() is a root of its own.
 NOT_FOLLOWED = re.compile(r"layers$|layer_\w+$")
 
-# What the broker in the guard's loop judges by, outside base and linux.
-JUDGES = ("src/data/lasting.c", "src/data/ranges.c", "src/plan/rules.c", "src/plan/visibility.c", "src/data/syscalls.c")
+# The files outside base and linux with functions that the broker calls in the guard's loop.
+JUDGES = ("src/backend/journal.c", "src/data/lasting.c", "src/data/ranges.c", "src/data/syscalls.c", "src/plan/limits.c",
+          "src/plan/rules.c", "src/plan/visibility.c")
 BROKER = ["broker_init", "broker_serve"]
 # A process of its own that puts a new file into the view; it is a copy of the caller too.
 HELPERS = ["follow_help"]
