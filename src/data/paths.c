@@ -370,12 +370,14 @@ const struct path_table *const path_tables[] = {
 };
 const size_t path_tables_count = ARRAY_LEN(path_tables);
 
-const struct path_row *path_table_find(const struct path_table *t, const char *path) {
+/* The row of the path's first `len` bytes; NULL. */
+static const struct path_row *find_row(const struct path_table *t, const char *path, size_t len) {
 	size_t low = 0, high = t->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = strcmp(t->rows[middle].path, path);
-		if (order == 0) {
+		const char *row = t->rows[middle].path;
+		int order = strncmp(row, path, len);
+		if (order == 0 && row[len] == '\0') {
 			return &t->rows[middle];
 		}
 		if (order < 0) {
@@ -385,6 +387,10 @@ const struct path_row *path_table_find(const struct path_table *t, const char *p
 		}
 	}
 	return NULL;
+}
+
+const struct path_row *path_table_find(const struct path_table *t, const char *path) {
+	return find_row(t, path, strlen(path));
 }
 
 /* The rest of path beneath home; NULL. */
@@ -409,10 +415,11 @@ const struct path_row *path_credential(const char *home, const char *path) {
 	const char *rest = path_is_harmless(home, path) ? NULL : beneath_home(home, path);
 	const struct path_row *found = NULL;
 
-	for (size_t i = 0; rest != NULL && i < credential_paths.count; i++) {
-		const struct path_row *row = &credential_paths.rows[i];
-		bool mixed = (row->flags & PATH_MIXED) != 0;
-		if (path_within(rest, row->path) && (found == NULL || !mixed)) {
+	/* The table is sorted: the path and each directory above it are searched. */
+	for (size_t len = 0; rest != NULL && rest[len] != '\0'; len += rest[len] == '/') {
+		len += strcspn(rest + len, "/");
+		const struct path_row *row = find_row(&credential_paths, rest, len);
+		if (row != NULL && (found == NULL || (row->flags & PATH_MIXED) == 0)) {
 			found = row;
 		}
 	}

@@ -26,6 +26,36 @@ TEST(path_tables_are_sorted_unique_and_give_reasons) {
 
 /* ---- engine, level, promises ---- */
 
+/* As a scan of the table finds it. */
+static const struct path_row *scanned(const char *rest) {
+	const struct path_row *found = NULL;
+	for (size_t i = 0; i < credential_paths.count; i++) {
+		const struct path_row *row = &credential_paths.rows[i];
+		bool mixed = (row->flags & PATH_MIXED) != 0;
+		if (path_within(rest, row->path) && (found == NULL || !mixed)) {
+			found = row;
+		}
+	}
+	return found;
+}
+
+TEST(a_credential_is_found_at_and_beneath_its_row_alone) {
+	static const char *const endings[] = {"", "/below", "/below/deep", "-other", "."};
+	for (size_t i = 0; i < credential_paths.count; i++) {
+		for (size_t k = 0; k < ARRAY_LEN(endings); k++) {
+			char path[PATH_MAX];
+			(void)snprintf(path, sizeof path, "/home/ann/%s%s",
+				       credential_paths.rows[i].path, endings[k]);
+			const struct path_row *row = path_credential("/home/ann", path);
+			CHECK(row == (path_is_harmless("/home/ann", path)
+					      ? NULL
+					      : scanned(path + strlen("/home/ann/"))));
+			CHECK(k > 0 || row != NULL);
+		}
+	}
+	CHECK(path_credential("/home/ann", "/home/ann") == NULL);
+}
+
 TEST(landlock_decides_the_level_and_the_promises) {
 	for (int abi = 0; abi <= 12; abi++) {
 		struct world w;
