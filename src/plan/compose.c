@@ -12,44 +12,8 @@
 #include "base/str.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* ---- order ---- */
-
-static int text_order(const char *a, const char *b) {
-	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
-}
-
-/* A total order, so that equal requests of two rules give the same result in either order. */
-static int request_order(const void *left, const void *right) {
-	const struct mount_request *a = left, *b = right;
-	int order = path_order(a->m.target, b->m.target);
-	if (order == 0) {
-		order = (int)b->rank - (int)a->rank;
-	}
-	if (order == 0) {
-		order = (int)a->m.kind - (int)b->m.kind;
-	}
-	if (order == 0) {
-		order = (int)b->m.reach - (int)a->m.reach;
-	}
-	if (order == 0 && a->m.kind == MOUNT_PIN) {
-		order = (int)a->m.writable - (int)b->m.writable;
-	}
-	if (order == 0) {
-		order = (int)a->alias - (int)b->alias;
-	}
-	if (order == 0) {
-		order = text_order(a->m.source, b->m.source);
-	}
-	if (order == 0) {
-		order = (int)a->m.origin.kind - (int)b->m.origin.kind;
-	}
-	if (order == 0) {
-		order = text_order(a->m.origin.name, b->m.origin.name);
-	}
-	return order != 0 ? order : a->m.origin.line - b->m.origin.line;
-}
 
 void compose_settle(struct builder *b) {
 	size_t kept = 0;
@@ -62,7 +26,10 @@ void compose_settle(struct builder *b) {
 	if (kept == 0) {
 		return;
 	}
-	qsort(b->requests, kept, sizeof *b->requests, request_order);
+	if (mount_request_sort(b) != 0) {
+		b->out_of_memory = true;
+		return;
+	}
 	kept = 1;
 	for (size_t i = 1; i < b->nrequests; i++) {
 		if (!streq(b->requests[i].m.target, b->requests[kept - 1].m.target)) {
@@ -79,11 +46,11 @@ const struct mount_request *compose_at(const struct builder *b, size_t n, const 
 	size_t longest = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct mount_request *w = &b->requests[i];
-		size_t len = strlen(w->m.target);
-		if (w->dropped || w->m.kind == MOUNT_PIN) {
+		if (w->dropped || w->m.kind == MOUNT_PIN || !path_within(path, w->m.target)) {
 			continue; /* a pin does not change the content */
 		}
-		if (len >= longest && path_within(path, w->m.target)) {
+		size_t len = strlen(w->m.target);
+		if (len >= longest) {
 			best = w;
 			longest = len;
 		}

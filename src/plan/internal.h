@@ -179,10 +179,16 @@ void mount_request_file(struct builder *b, const char *path, const char *text, e
 void mount_request_private(struct builder *b, const char *path, uint32_t mode, enum rank rank,
 			   const char *note);
 
-/* True for a tree of the host, which has a source; false for the private home. */
-bool mount_request_is_tree(const struct mount_request *w);
+/* True for a tree of the host, which has a source; false for the private home.  Inline: a plan asks
+ * this a few thousand times. */
+static inline bool mount_request_is_tree(const struct mount_request *w) {
+	bool shown = w->m.kind == MOUNT_BIND || w->m.kind == MOUNT_COW;
+	return !w->dropped && shown && !w->own;
+}
 /* The tree that is mounted at a path; NULL. */
 const struct mount_request *mount_request_tree_at(const struct builder *b, const char *target);
+/* mount_request_sort.c: by target, then by rank; -1 when memory is out. */
+int mount_request_sort(struct builder *b);
 /* patterns.c: true for a tree that the user grants: a pattern without a slash applies in each. */
 bool pattern_ground_is(const struct mount_request *w);
 

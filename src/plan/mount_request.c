@@ -45,11 +45,6 @@ void mount_request_show(struct builder *b, const struct show *s) {
 	}
 }
 
-bool mount_request_is_tree(const struct mount_request *w) {
-	bool shown = w->m.kind == MOUNT_BIND || w->m.kind == MOUNT_COW;
-	return !w->dropped && shown && !w->own;
-}
-
 void mount_request_dir(struct builder *b, const char *path, uint32_t mode, enum reach reach) {
 	struct mount m = {.kind = MOUNT_DIR,
 			  .target = path,
