@@ -188,7 +188,7 @@ static void pin_ancestors(struct builder *b, const char *target,
 	const char *from = target + strlen(outer->m.target) + 1;
 	bool own = !mount_request_is_tree(outer);
 	for (const char *p = strchr(from, '/'); p != NULL; p = strchr(p + 1, '/')) {
-		const char *dir = plan_keep_printf(b, "%.*s", (int)(p - target), target);
+		const char *dir = plan_keep_cut(b, target, (size_t)(p - target));
 		struct mount m = {
 			.kind = MOUNT_PIN,
 			.target = dir,

@@ -92,7 +92,7 @@ static void protect_parents(struct builder *b) {
 	for (; slash != NULL; slash = strchr(slash + 1, '/')) {
 		struct mount m = {
 			.kind = MOUNT_PIN,
-			.target = plan_keep_printf(b, "%.*s", (int)(slash - workspace), workspace),
+			.target = plan_keep_cut(b, workspace, (size_t)(slash - workspace)),
 			.note = "above the workspace",
 		};
 		mount_request_add(b, m, RANK_PIN)->own = true;

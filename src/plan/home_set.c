@@ -103,7 +103,7 @@ void home_set_build(struct builder *b) {
 		char hash[65];
 		add(&set, usual ? "" : plan->home_at);
 		trust_sha256_hex(set.data, set.len, hash);
-		plan->home_set = plan_keep_printf(b, "%s", hash);
+		plan->home_set = plan_keep_copy(b, hash);
 	}
 	b->out_of_memory = b->out_of_memory || buf_failed(&set);
 	buf_done(&set);

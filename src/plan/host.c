@@ -17,7 +17,7 @@ const char *host_fs_text(struct builder *b, const char *path, size_t limit) {
 
 	buf_init(&text);
 	if (full != NULL && b->h->fs.read(b->h->fs.ctx, full, limit, &text)) {
-		kept = plan_keep_printf(b, "%s", text.data == NULL ? "" : text.data);
+		kept = plan_keep_copy(b, text.data == NULL ? "" : text.data);
 	}
 	b->out_of_memory = b->out_of_memory || buf_failed(&text);
 	buf_done(&text);

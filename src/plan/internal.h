@@ -121,6 +121,9 @@ const char *plan_keep_printf(struct builder *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* path_rebase(): the path with dir replaced by to. */
 const char *plan_keep_rebased(struct builder *b, const char *path, const char *dir, const char *to);
+/* The first len bytes of a text, which has as many. */
+const char *plan_keep_cut(struct builder *b, const char *text, size_t len);
+const char *plan_keep_copy(struct builder *b, const char *text);
 /* dir + "/" + name, len bytes, as they are */
 const char *plan_keep_child(struct builder *b, const char *dir, const char *name, size_t len);
 void plan_note(struct builder *b, const char *text);

@@ -12,7 +12,7 @@
 #include <limits.h>
 
 const char *link_cut_path(struct builder *b, const char *path, size_t len) {
-	return len == 0 ? "/" : plan_keep_printf(b, "%.*s", (int)len, path);
+	return len == 0 ? "/" : plan_keep_cut(b, path, len);
 }
 
 /* The length of the path up to a slash between low and high, near the middle; `high` when there is
@@ -68,7 +68,7 @@ const char *link_target(struct builder *b, const char *dir, char *words) {
 	if (slash != NULL && slash != words && !streq(name, "..") && !streq(name, ".")) {
 		*slash = '\0';
 		dir = host_fs_resolve(b, words[0] == '/'
-						 ? plan_keep_printf(b, "%s", words)
+						 ? plan_keep_copy(b, words)
 						 : plan_keep_printf(b, "%s/%s", dir, words));
 		return dir == NULL ? link_half_resolved(b, whole) : plan_keep_join(b, dir, name);
 	}

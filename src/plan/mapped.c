@@ -48,7 +48,7 @@ static void split_entry(void *arg, const char *name) {
 		return;
 	}
 	if (seen.kind == LOOK_LINK && b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
-		mount_request_link(b, path, plan_keep_printf(b, "%s", text), "system");
+		mount_request_link(b, path, plan_keep_copy(b, text), "system");
 	} else if (seen.kind == LOOK_DIR || seen.kind == LOOK_FILE) {
 		struct show entry = {
 			.path = path,

@@ -177,7 +177,7 @@ static void hide_sensitive(struct builder *b) {
 /* For a caller that is root: hides the entries of /etc that other users cannot read. */
 static void hide_for_root(void *arg, const char *name) {
 	struct builder *b = arg;
-	const char *path = plan_keep_join(b, "/etc", name);
+	const char *path = plan_keep_child(b, "/etc", name, strlen(name));
 	struct look seen = host_fs_look(b, path);
 	uint32_t needed = seen.kind == LOOK_DIR ? 05 : 04;
 	if (seen.kind == LOOK_NOTHING || seen.kind == LOOK_LINK || (seen.mode & needed) == needed) {

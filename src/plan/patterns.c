@@ -175,7 +175,7 @@ static bool can_be_replaced(const struct builder *b, const char *path) {
 static const char *link_words(struct builder *b, const char *path) {
 	char words[PATH_MAX];
 	bool is_link = b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words);
-	return is_link ? plan_keep_printf(b, "%s", words) : NULL;
+	return is_link ? plan_keep_copy(b, words) : NULL;
 }
 
 /* Protects the symlink at a path with a canonical directory, and each symlink that its target goes

@@ -53,6 +53,16 @@ const char *plan_keep_printf(struct builder *b, const char *fmt, ...) {
 	return s == NULL ? "" : s;
 }
 
+const char *plan_keep_cut(struct builder *b, const char *text, size_t len) {
+	const char *s = arena_strndup(b->a, text, len);
+	b->out_of_memory = b->out_of_memory || s == NULL;
+	return s == NULL ? "" : s;
+}
+
+const char *plan_keep_copy(struct builder *b, const char *text) {
+	return plan_keep_cut(b, text, strlen(text));
+}
+
 const char *plan_keep_child(struct builder *b, const char *dir, const char *name, size_t len) {
 	size_t above = strlen(dir);
 	char *s = arena_alloc(b->a, above + len + 2);

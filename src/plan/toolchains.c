@@ -216,7 +216,7 @@ static void show_path(struct builder *b) {
 	for (const char *p = path;;) {
 		size_t n = strcspn(p, ":");
 		if (n > 0 && p[0] == '/') {
-			show_path_entry(b, plan_keep_printf(b, "%.*s", (int)n, p));
+			show_path_entry(b, plan_keep_cut(b, p, n));
 		}
 		if (p[n] == '\0') {
 			return;

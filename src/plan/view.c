@@ -44,7 +44,7 @@ static void show_link(struct builder *b, const char *path, enum reach reach, con
 	}
 	const char *to = text[0] == '/' ? plan_keep_join(b, "/", text)
 					: plan_keep_join(b, plan_keep_join(b, path, ".."), text);
-	mount_request_link(b, path, plan_keep_printf(b, "%s", text), note);
+	mount_request_link(b, path, plan_keep_copy(b, text), note);
 	if (path_within(to, "/usr") || path_within(to, "/nix/store")) {
 		return;
 	}
