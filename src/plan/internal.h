@@ -269,8 +269,10 @@ unsigned broker_traits_ask(const struct builder *b);
 /* Adds the traits that the records of denials need; none without a broker. */
 unsigned broker_traits_watch(const struct builder *b, unsigned traits);
 void broker_traits_needed(struct builder *b);
-/* True when the broker alone enforces the item, and no mount is made for it. */
-bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item *it);
+/* True when the broker alone enforces the item, and no mount is made for it.  full: the canonical
+ * path of a plain item; NULL where it does not exist. */
+bool pattern_alone_covers(const struct builder *b, enum key_id key, const struct item *it,
+			  const char *full);
 /* Adds a rule for a pattern beneath a directory of the host, at each place where that is
  * mounted. */
 void pattern_beneath(struct builder *b, struct rule r, const char *dir, const char *pattern);

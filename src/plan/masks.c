@@ -325,10 +325,14 @@ static void note_link(struct builder *b, const struct item *it, enum rank rank) 
 	}
 }
 
-static int collect_rule(struct builder *b, const struct item *it, enum rank rank, struct err *e) {
-	struct hide h = {
-		.rank = rank, .origin = it->origin, .note = key_of(rank), .written = it->str};
-	h.path = host_fs_resolve(b, it->str);
+/* full: the canonical path; NULL where it does not exist. */
+static int collect_rule(struct builder *b, const struct item *it, const char *full, enum rank rank,
+			struct err *e) {
+	struct hide h = {.path = full,
+			 .rank = rank,
+			 .origin = it->origin,
+			 .note = key_of(rank),
+			 .written = it->str};
 	if (h.path == NULL && rank == RANK_DENY) {
 		h.path = closed_parent(b, it->str);
 	}
@@ -353,14 +357,16 @@ static int collect_rules(struct builder *b, enum key_id key, enum rank rank, str
 	const struct value *list = &b->p->values[key];
 	for (size_t i = 0; i < list->count; i++) {
 		const struct item *it = &list->items[i];
-		bool missing = it->kind == ITEM_PLAIN && host_fs_resolve(b, it->str) == NULL;
+		bool plain = it->kind == ITEM_PLAIN;
+		const char *full = plain ? host_fs_resolve(b, it->str) : NULL;
 		if (rank == RANK_DENY) {
 			mapped_deny(b, it);
 		}
-		if (!missing && pattern_alone_covers(b, key, it)) {
+		bool missing = plain && full == NULL;
+		if (!missing && pattern_alone_covers(b, key, it, full)) {
 			continue;
 		}
-		if (collect_rule(b, it, rank, e) != 0) {
+		if (collect_rule(b, it, full, rank, e) != 0) {
 			return -1;
 		}
 	}

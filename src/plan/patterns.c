@@ -232,8 +232,8 @@ static void protect_links(struct builder *b, struct rule r, const char *path) {
 }
 
 /* Adds rules for the path as written and for its present target, whether that exists or not. */
-static void add_plain(struct builder *b, struct rule r, const struct item *it) {
-	const char *named = link_half_resolved(b, it->str), *full = host_fs_resolve(b, it->str);
+static void add_plain(struct builder *b, struct rule r, const struct item *it, const char *full) {
+	const char *named = link_half_resolved(b, it->str);
 	protect_links(b, r, it->str);
 	if (full == NULL) {
 		full = link_end(b, named);
@@ -398,18 +398,15 @@ static bool excepts(const struct builder *b, enum key_id key, const struct item 
 	return b->excepts[key == KEY_FS_DENY ? EFFECT_DENY : EFFECT_PROTECT][item_group(it)];
 }
 
-bool pattern_alone_covers(struct builder *b, enum key_id key, const struct item *it) {
-	return it->kind != ITEM_PLAIN || excepts(b, key, it) || host_fs_resolve(b, it->str) == NULL;
+bool pattern_alone_covers(const struct builder *b, enum key_id key, const struct item *it,
+			  const char *full) {
+	return it->kind != ITEM_PLAIN || full == NULL || excepts(b, key, it);
 }
 
 /* An existing directory is hidden by its mount and is not replaced; a file is replaced whenever an
  * editor saves it.  Without mounts no_namespaces.c adds the trait where it is needed. */
-static bool wants_reads(struct builder *b, enum key_id key, const struct item *it) {
-	if (pattern_alone_covers(b, key, it)) {
-		return true;
-	}
-	const char *full = host_fs_resolve(b, it->str);
-	return !b->no_namespaces && full != NULL && host_fs_look(b, full).kind != LOOK_DIR;
+static bool wants_reads(const struct builder *b, bool alone, const char *full) {
+	return alone || (!b->no_namespaces && host_fs_look(b, full).kind != LOOK_DIR);
 }
 
 static void add_item(struct builder *b, enum key_id key, const struct item *it) {
@@ -420,10 +417,12 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 		.written = it->str,
 		.origin = it->origin,
 	};
-	if (r.effect == EFFECT_DENY && !r.except && wants_reads(b, key, it)) {
+	const char *full = it->kind == ITEM_PLAIN ? host_fs_resolve(b, it->str) : NULL;
+	bool alone = pattern_alone_covers(b, key, it, full);
+	if (r.effect == EFFECT_DENY && !r.except && wants_reads(b, alone, full)) {
 		b->plan->rules.reads = true;
 	}
-	if (pattern_alone_covers(b, key, it)) {
+	if (alone) {
 		b->plan->rules.required =
 			b->plan->rules.required || it->origin.kind != ORIGIN_BUILTIN;
 		b->plan->rules.hides =
@@ -431,7 +430,7 @@ static void add_item(struct builder *b, enum key_id key, const struct item *it) 
 	}
 	switch (it->kind) {
 	case ITEM_PLAIN:
-		add_plain(b, r, it);
+		add_plain(b, r, it, full);
 		break;
 	case ITEM_PATTERN:
 		add_pattern(b, r, it->str);
