@@ -35,7 +35,7 @@ struct glob_name {
 };
 
 struct glob {
-	struct glob_name *names;
+	const struct glob_name *names;
 	size_t count;
 	bool fold;     /* ignore the case of ASCII letters */
 	uint64_t need; /* one bit for each literal name: no path without them all matches */

@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/name_globs.h"
 #include "data/names.h"
 
 #include <limits.h>
@@ -35,7 +36,7 @@ static void append_rule(struct builder *b, struct rule r) {
 	rules->list[rules->count++] = r;
 }
 
-/* The pattern was parsed once before, or is a row that a test parses. */
+/* The policy parsed the pattern once before; a row of an agent is parsed by a test. */
 static bool parse_rule(struct builder *b, struct rule *r, const char *pattern, bool fold) {
 	struct err e = {0};
 	if (glob_parse(b->a, pattern, fold, &r->glob, &e) != 0) {
@@ -43,12 +44,6 @@ static bool parse_rule(struct builder *b, struct rule *r, const char *pattern, b
 		return false;
 	}
 	return true;
-}
-
-static void add_rule(struct builder *b, struct rule r, const char *pattern, bool fold) {
-	if (parse_rule(b, &r, pattern, fold)) {
-		append_rule(b, r);
-	}
 }
 
 static const char *escaped(struct builder *b, const char *text) {
@@ -87,12 +82,20 @@ static void find_anchors(struct builder *b) {
 	}
 }
 
-static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
+static void append_floating(struct builder *b, struct rule r) {
+	const bool fold = r.glob.fold;
 	r.anywhere = r.group == GROUP_FLOOR; /* no grant overrides the floor (P4) */
 	r.floating = !r.anywhere;
 	for (size_t i = 0; i < b->plan->rules.nanchors; i++) {
 		r.anchor = b->plan->rules.anchors[i].path;
-		add_rule(b, r, pattern, fold || b->plan->rules.anchors[i].folds);
+		r.glob.fold = fold || b->plan->rules.anchors[i].folds;
+		append_rule(b, r);
+	}
+}
+
+static void add_floating(struct builder *b, struct rule r, const char *pattern, bool fold) {
+	if (parse_rule(b, &r, pattern, fold)) {
+		append_floating(b, r);
 	}
 }
 
@@ -340,26 +343,24 @@ static void add_repositories(struct builder *b, struct rule r) {
 	for (size_t i = 0; i < repository_names.count; i++) {
 		r.written = repository_names.rows[i].pattern;
 		r.reason = repository_names.rows[i].reason;
-		add_floating(b, r, r.written, true);
+		r.glob = repository_globs[i];
+		append_floating(b, r);
 	}
 }
 
-static void add_row(struct builder *b, struct rule r, const struct name_row *row) {
-	const char *pattern = row->pattern;
-	if (pattern[0] == '!') {
-		r.except = !r.except;
-		pattern++;
-	}
+static void add_row(struct builder *b, struct rule r, const struct name_row *row,
+		    const struct glob *glob) {
+	bool exception = row->pattern[0] == '!';
+	r.except = r.except != exception;
 	r.written = row->pattern;
 	r.reason = row->reason;
-	if (pattern[0] == '/') {
+	r.glob = *glob;
+	if (row->pattern[exception] == '/') {
 		r.anchor = b->plan->workspace_at;
-		add_rule(b, r, pattern + 1, true);
+		append_rule(b, r);
 		return;
 	}
-	add_floating(b, r,
-		     str_starts(pattern, "**/") ? pattern : plan_keep_printf(b, "**/%s", pattern),
-		     true);
+	append_floating(b, r);
 }
 
 /* An exception of a row stays one when the policy excepts the whole set. */
@@ -368,7 +369,7 @@ static void add_set(struct builder *b, struct rule r, const char *name) {
 	r.set = name;
 	for (size_t i = 0; set != NULL && i < set->count; i++) {
 		if (!r.except || set->rows[i].pattern[0] != '!') {
-			add_row(b, r, &set->rows[i]);
+			add_row(b, r, &set->rows[i], &name_set_globs[set - name_sets][i]);
 		}
 	}
 	if (streq(name, "git") && r.effect == EFFECT_PROTECT) {
@@ -524,25 +525,25 @@ static void follow_link(struct builder *b, struct rule r, const struct mount_req
 }
 
 /* A name at any depth is searched at the top only: no tree is walked. */
-static void follow_rule(struct builder *b, struct tree_tops *tops, struct rule r) {
+static void follow_rule(struct builder *b, struct tree_tops *tops, const struct rule *r) {
 	char words[PATH_MAX];
-	if (r.set == NULL || r.except || r.until_made || r.glob.count == 0) {
+	if (r->set == NULL || r->except || r->until_made || r->glob.count == 0) {
 		return;
 	}
-	size_t first = r.glob.names[0].kind == GLOB_DEPTH;
-	if (first < r.glob.count && tree_top_lacks(b, tops, r.anchor, &r.glob.names[first])) {
+	size_t first = r->glob.names[0].kind == GLOB_DEPTH;
+	if (first < r->glob.count && tree_top_lacks(b, tops, r->anchor, &r->glob.names[first])) {
 		return; /* most of them: before the search for the tree */
 	}
-	const struct mount_request *w = mount_request_tree_at(b, r.anchor);
+	const struct mount_request *w = mount_request_tree_at(b, r->anchor);
 	const char *path = w == NULL ? NULL : w->m.source;
-	for (size_t i = first; w != NULL && i < r.glob.count; i++) {
-		const struct glob_name *name = &r.glob.names[i];
+	for (size_t i = first; w != NULL && i < r->glob.count; i++) {
+		const struct glob_name *name = &r->glob.names[i];
 		if (name->kind != GLOB_LITERAL) {
 			return;
 		}
 		path = plan_keep_child(b, path, name->text, name->len);
 		if (b->h->fs.readlink(b->h->fs.ctx, path, words, sizeof words)) {
-			follow_link(b, r, w, path, i + 1);
+			follow_link(b, *r, w, path, i + 1);
 			return;
 		}
 	}
@@ -552,7 +553,7 @@ static void follow_rules(struct builder *b) {
 	struct tree_tops tops = tree_top_list(b);
 	size_t n = b->plan->rules.count;
 	for (size_t i = 0; i < n; i++) {
-		follow_rule(b, &tops, b->plan->rules.list[i]);
+		follow_rule(b, &tops, &b->plan->rules.list[i]);
 	}
 }
 

@@ -2,6 +2,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "data/agent_homes.h"
+#include "data/name_globs.h"
 #include "data/names.h"
 #include "test.h"
 
@@ -43,6 +44,36 @@ TEST(sets_are_sorted_unique_and_give_reasons) {
 		check_rows(s);
 	}
 	CHECK(name_set_find("@git") == NULL && name_set_find("") == NULL);
+}
+
+/* What the plan would parse: the row in the workspace, or at any depth. */
+static void check_globs(const struct name_set *s, const struct glob *globs) {
+	struct arena arena;
+	arena_init(&arena);
+	for (size_t i = 0; i < s->count; i++) {
+		const char *row = s->rows[i].pattern + (s->rows[i].pattern[0] == '!');
+		bool anywhere = row[0] != '/' && strncmp(row, "**/", 3) != 0;
+		struct glob g = {0};
+		struct err e = {0};
+		CHECK_INT(glob_parse(&arena,
+				     arena_printf(&arena, "%s%s", anywhere ? "**/" : "", row), true,
+				     &g, &e),
+			  0);
+		CHECK(globs[i].count == g.count && globs[i].fold && globs[i].need == g.need);
+		for (size_t k = 0; k < g.count && k < globs[i].count; k++) {
+			const struct glob_name *x = &globs[i].names[k], *y = &g.names[k];
+			CHECK(x->kind == y->kind && x->len == y->len);
+			CHECK(strncmp(x->text, y->text, y->len) == 0 && x->text[x->len] == '\0');
+		}
+	}
+	arena_done(&arena);
+}
+
+TEST(the_tables_of_the_build_have_the_parsed_rows) {
+	for (size_t i = 0; i < name_sets_count; i++) {
+		check_globs(&name_sets[i], name_set_globs[i]);
+	}
+	check_globs(&repository_names, repository_globs);
 }
 
 TEST(names_that_packages_contain_are_meant_in_the_workspace_alone) {
