@@ -129,13 +129,14 @@ bool installed_blocks(const struct agent *agent) {
 	struct editing ed = {.path = place.hook_file, .text = &c.after};
 	struct err e;
 	size_t group, handler;
-	json_t *expected = expected_handler(agent), *wanted;
-	const char *key;
+	json_t *expected = expected_handler(agent);
 	bool blocks = false;
 
 	if (expected != NULL && agents_place(agent, &place, &e) == 0 &&
 	    editing_load(&c, place.hook_file, &e) == 0 && editing_parse(&ed, &e) == 0) {
 		const json_t *own = settings_own_hook(agent, ed.root, &group, &handler);
+		const char *key;
+		json_t *wanted;
 		blocks = own != NULL;
 		json_object_foreach(expected, key, wanted) {
 			blocks = blocks && is_as_good(key, json_object_get(own, key), wanted);

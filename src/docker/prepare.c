@@ -153,9 +153,11 @@ static void report(struct plan *plan, const struct host *h, bool later) {
 	g[GUARANTEE_FS_WRITE] = ENFORCED("engine", "mount");
 	g[GUARANTEE_FS_READ] = ENFORCED("engine", "mount");
 	g[GUARANTEE_FS_DENY] = later ? WEAKER(LATER, "mount") : ENFORCED("mount");
-	g[GUARANTEE_NET] = !plan->own_net   ? (struct guarantee_report){.why = "net.mode is full"}
-			   : plan->net.gate ? ENFORCED("engine", "netns", "gate")
-					    : ENFORCED("engine", "netns");
+	g[GUARANTEE_NET] =
+		plan->net.gate ? ENFORCED("engine", "netns", "gate") : ENFORCED("engine", "netns");
+	if (!plan->own_net) {
+		g[GUARANTEE_NET] = (struct guarantee_report){.why = "net.mode is full"};
+	}
 	g[GUARANTEE_IPC] = WEAKER("a socket of the host that lies in the workspace or in a granted "
 				  "directory can be reached: a container has no broker",
 				  "engine", "ipcns");

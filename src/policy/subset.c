@@ -190,12 +190,12 @@ static int take_option(const struct reader *r, const struct option_row *row, con
 	const struct subset_option *known = option_of(r->s, row->id);
 	/* read_option() refuses an option that lacks its argument. */
 	const char *text = value != NULL ? value : row->fixed != NULL ? row->fixed : "";
-	char room[SUBSET_WHY_MAX];
 
 	if (row->id == OPTION_SETS_KEY) {
 		return (row->commas ? take_list : take_text)(r, as, row->key, text, e);
 	}
 	if (known == NULL || known->why_not != NULL) {
+		char room[SUBSET_WHY_MAX];
 		return subset_refuse(
 			r->s, as, known == NULL ? not_implemented(r->s, room) : known->why_not, e);
 	}
