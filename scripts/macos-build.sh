@@ -19,7 +19,8 @@ $(for name in arena buf emit err float glob hostname ip path rfc3339 run_id str;
 $(for name in command_rule doc_tree endpoint host_rule net number origin rule settle subset toml toml_scalar value; do
 	echo "src/policy/$name.c"
 done)
-$(ls src/data/*.c)
+$(find src/data/*.c | grep -v _generate.c)
+$work/name_globs.c
 $(find src/plan/*.c src/plan/git/*.c src/plan/net/*.c src/plan/seatbelt/*.c |
 	grep -v -e /snapshot -e /fingerprint -e /explain -e /prompt -e /refusal -e /git/settings -e /git/obeyed)
 src/run/bare_result.c
@@ -28,6 +29,11 @@ $(ls src/macos/*.c)"
 
 flags="-std=gnu17 -O2 -Isrc -Iinclude -include src/base/banned.h -Wall -Wextra -Wno-missing-field-initializers
 -Wno-sign-compare -ffunction-sections"
+
+# The built-in patterns, parsed by a program of this machine.
+cc -std=gnu17 -D_GNU_SOURCE -Isrc -Iinclude -o "$work/generate" src/data/name_globs_generate.c src/data/names.c \
+	src/base/arena.c src/base/err.c src/base/errno_name.c src/base/glob.c src/base/str.c
+"$work/generate" > "$work/name_globs.c"
 
 objects=
 for file in $sources; do

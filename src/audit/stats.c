@@ -99,7 +99,7 @@ static void copy_words(char *out, size_t cap, struct audit_field f) {
 			}
 		} else if (inside) {
 			i += c == '\\' && i + 1 < f.len;
-			out[n++] = c == '\\' ? unescaped(f.text[i]) : c;
+			out[n++] = (char)(c == '\\' ? unescaped(f.text[i]) : c);
 		}
 	}
 	if (i < f.len && inside) {

@@ -13,9 +13,11 @@
 /* Lets the heap keep up to `bytes`, and lets all threads use this one heap. */
 static inline void heap_keep(size_t bytes) {
 #ifdef M_TRIM_THRESHOLD /* musl has no such setting, and no such threshold */
+	/* The process has one thread.  NOLINTBEGIN(concurrency-mt-unsafe) */
 	(void)mallopt(M_TRIM_THRESHOLD, (int)bytes); /* fails only for a bad value */
 	(void)mallopt(M_TOP_PAD, (int)bytes / 8);
 	(void)mallopt(M_ARENA_MAX, 1);
+	/* NOLINTEND(concurrency-mt-unsafe) */
 #else
 	(void)bytes;
 #endif
