@@ -12,6 +12,7 @@
 #include "macos/run_files.h"
 #include "macos/tree.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,8 +34,13 @@ static void mac_init(struct world *w) {
 
 static int read_words(struct world *w, struct choices *c, struct err *e, const char *const *words,
 		      size_t n) {
+	static const char *kept[32]; /* the choices refer to them; a literal ends with its block */
+
+	assert(n < ARRAY_LEN(kept));
+	memcpy(kept, words, n * sizeof *words);
+	kept[n] = NULL;
 	*e = (struct err){0};
-	return choices_read(&w->a, &w->h, words, n, c, e);
+	return choices_read(&w->a, &w->h, kept, n, c, e);
 }
 #define READ(w, c, e, ...)                                                                         \
 	read_words(w, c, e, (const char *const[]){__VA_ARGS__},                                    \
