@@ -107,7 +107,7 @@ def corrals(bench, account, workspace):
     yield "corral, in process", ["@library"]
     yield "corral, session", ["@session"]
     yield "corral, session, handle", ["@exec"]
-    yield "corral, session exec", [bench.corral, "session", "exec", bench.session(account, workspace), "--", "/bin/true"]
+    yield "corral, session exec", [bench.corral, "session", "exec", bench.session(account, workspace), "/bin/true"]
     if bench.base:
         yield "corral, BENCH_BASE", words(program=bench.base)
 
