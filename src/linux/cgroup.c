@@ -51,7 +51,7 @@
 
 struct group {
 	char path[PATH_SIZE];
-	int dir_fd, procs_fd; /* procs_fd: cgroup.procs for writing; version 1 only */
+	int dir_fd, join_fd; /* join_fd: the join file, for writing */
 	bool has[CONTROLLERS];
 };
 
@@ -216,6 +216,14 @@ static int hand_down(const char *parent, const bool need[CONTROLLERS], struct er
 	return 0;
 }
 
+/* The file to which a process writes "0" to join.  In version 1 it is `tasks`, for the thread that
+ * writes: a process with one thread moves as a whole, and the kernel takes no lock.  For
+ * cgroup.procs it stops every fork and exit on the host, and waits for an RCU grace period, 7 to
+ * 25 ms.  Version 2 has no such file for a process, and clone3() joins its group. */
+static const char *join_file(enum cgroup_kind kind) {
+	return kind == CGROUP_V1 ? "tasks" : "cgroup.procs";
+}
+
 static int group_make(struct cgroup *c, const char *parent, const char *name,
 		      const bool has[CONTROLLERS], struct err *e) {
 	struct group *g = &c->groups[c->ngroups];
@@ -223,7 +231,7 @@ static int group_make(struct cgroup *c, const char *parent, const char *name,
 	sweep(parent);
 	(void)snprintf(g->path, sizeof g->path, "%s/%s", parent, name); /* fits by PATH_SIZE */
 	memcpy(g->has, has, sizeof g->has);
-	g->dir_fd = g->procs_fd = -1;
+	g->dir_fd = g->join_fd = -1;
 	if (mkdir(g->path, 0755) != 0) {
 		return err_sys_at(e, "cgroup", "cannot create the cgroup", g->path);
 	}
@@ -232,11 +240,13 @@ static int group_make(struct cgroup *c, const char *parent, const char *name,
 	if (g->dir_fd < 0) {
 		return err_sys_at(e, "cgroup", "cannot open the cgroup", g->path);
 	}
-	g->procs_fd = openat(g->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	if (g->procs_fd < 0) {
-		return err_sys_at(e, "cgroup", "cannot open cgroup.procs in", g->path);
+	g->join_fd = openat(g->dir_fd, join_file(c->kind), O_WRONLY | O_CLOEXEC);
+	if (g->join_fd < 0) {
+		char file[PATH_SIZE + sizeof "/cgroup.procs"];
+		(void)snprintf(file, sizeof file, "%s/%s", g->path, join_file(c->kind)); /* fits */
+		return err_sys_at(e, "cgroup", "cannot open", file);
 	}
-	c->join_fds[c->ngroups - 1] = g->procs_fd;
+	c->join_fds[c->ngroups - 1] = g->join_fd;
 	return 0;
 }
 
@@ -454,7 +464,7 @@ void cgroup_free(struct cgroup *c) {
 	for (size_t i = 0; i < c->ngroups; i++) {
 		struct group *g = &c->groups[i];
 		group_remove(g);
-		auto_fd_(&g->procs_fd);
+		auto_fd_(&g->join_fd);
 		auto_fd_(&g->dir_fd);
 	}
 	free(c);
@@ -489,7 +499,7 @@ struct cgroup *cgroup_adopt(const struct cgroup_image *i) {
 		memcpy(g->path, i->groups[c->ngroups].path, PATH_SIZE);
 		memcpy(g->has, i->groups[c->ngroups].has, sizeof g->has);
 		g->path[PATH_SIZE - 1] = '\0';
-		g->procs_fd = -1;
+		g->join_fd = -1;
 		g->dir_fd = open(g->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (g->dir_fd < 0) {
 			cgroup_forget(c);
@@ -501,7 +511,7 @@ struct cgroup *cgroup_adopt(const struct cgroup_image *i) {
 
 void cgroup_forget(struct cgroup *c) {
 	for (size_t i = 0; c != NULL && i < c->ngroups; i++) {
-		drop_fd(&c->groups[i].procs_fd);
+		drop_fd(&c->groups[i].join_fd);
 		drop_fd(&c->groups[i].dir_fd);
 	}
 	free(c);

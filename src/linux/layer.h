@@ -115,7 +115,7 @@ struct kit {
 
 	/* cgroup */
 	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */
-	const int *join_fds; /* v1: cgroup.procs files, to which the child writes "0" */
+	const int *join_fds; /* v1: files to which the child writes "0" */
 	size_t njoin_fds;
 	bool waits;     /* for ORDER_JOIN: systemd moves the first process before set-up */
 	int scope_join; /* which came with it; join_fds is this one then */

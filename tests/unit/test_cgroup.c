@@ -449,6 +449,25 @@ TEST(a_child_in_a_new_user_namespace_joins_by_the_openers_right) {
 	cgroup_free(c);
 }
 
+/* By `tasks`: the kernel stops no other process of the host for it. */
+TEST(a_version_1_group_is_joined_without_a_lock_on_the_host) {
+	struct host_cgroup h;
+	struct plan plan = plan_without_limits();
+	struct cgroup *c = NULL;
+	struct err e = {0};
+	const int *join = NULL;
+	char fd[64], file[PATH_MAX] = "";
+
+	NEED_V1(h);
+	plan.max_processes = 8;
+	REQUIRE(cgroup_new(&plan, &h, &c, &e) == 0);
+	REQUIRE(cgroup_join_fds(c, false, &join) == 1);
+	(void)snprintf(fd, sizeof fd, "/proc/self/fd/%d", join[0]);
+	CHECK(readlink(fd, file, sizeof file - 1) > 0);
+	CHECK_STR(strrchr(file, '/') + 1, "tasks");
+	cgroup_free(c);
+}
+
 TEST(the_end_kills_what_is_left_in_a_version_1_group) {
 	struct host_cgroup h;
 	struct plan plan = plan_without_limits();

@@ -4,8 +4,9 @@
  *
  * Should:   move this process, and so its future descendants, into each cgroup; where systemd
  *           moves the first process into its scope, wait for that.
- * Must not: open a path: the parent opened the cgroup.procs files, and the kernel checks
- *           the opener's rights, so that joining works from inside a user namespace.
+ * Must not: open a path: the parent opened the join files, and the kernel checks the opener's
+ *           rights, so that joining works from inside a user namespace; have a second thread,
+ *           which would stay outside.
  * Fails:    closed: a run outside its cgroup would have no limits. */
 #include "linux/layer.h"
 
