@@ -20,6 +20,11 @@ static inline uint16_t dirent64_length(const char *entry) {
 	return length;
 }
 
+/* DT_LNK or another of readdir(3); DT_UNKNOWN where the file system does not say. */
+static inline unsigned char dirent64_type(const char *entry) {
+	return (unsigned char)entry[DIRENT64_TYPE];
+}
+
 static inline const char *dirent64_name(const char *entry) {
 	return entry + DIRENT64_NAME;
 }

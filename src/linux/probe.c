@@ -22,6 +22,7 @@
 #include "plan/git/config.h"
 #include "plan/git/settings.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/fs.h>
@@ -126,9 +127,12 @@ static bool real_folds(void *ctx, const char *path) {
 	return fd >= 0 && dir_folds(fd);
 }
 
-static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
-		      void *arg) {
-	(void)ctx;
+static bool is_dot(const char *name) {
+	return streq(name, ".") || streq(name, "..");
+}
+
+static bool list_entries(const char *path, bool links, void (*each)(void *arg, const char *name),
+			 void *arg) {
 	char space[4096]; /* opendir(3) would allocate one */
 	auto_fd dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long n;
@@ -138,12 +142,26 @@ static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const
 	while ((n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
 		for (long at = 0; at < n; at += dirent64_length(space + at)) {
 			const char *name = dirent64_name(space + at);
-			if (!streq(name, ".") && !streq(name, "..")) {
+			unsigned char type = dirent64_type(space + at);
+			bool wanted = !links || type == DT_LNK || type == DT_UNKNOWN;
+			if (wanted && !is_dot(name)) {
 				each(arg, name);
 			}
 		}
 	}
 	return true;
+}
+
+static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		      void *arg) {
+	(void)ctx;
+	return list_entries(path, false, each, arg);
+}
+
+static bool real_links(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		       void *arg) {
+	(void)ctx;
+	return list_entries(path, true, each, arg);
 }
 
 static bool real_read(void *ctx, const char *path, size_t limit, struct buf *out) {
@@ -546,6 +564,7 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		       .readlink = real_readlink,
 		       .resolve = real_resolve,
 		       .list = real_list,
+		       .links = real_links,
 		       .names = dir_names,
 		       .folds = real_folds,
 		       .read = real_read,

@@ -36,6 +36,17 @@ const char *host_fs_resolve(struct builder *b, const char *path) {
 	return streq(out, path) ? path : plan_keep_join(b, "/", out);
 }
 
+void host_fs_links(const struct builder *b, const char *dir,
+		   void (*each)(void *arg, const char *name), void *arg) {
+	const struct host_fs *fs = &b->h->fs;
+
+	if (fs->links != NULL) {
+		(void)fs->links(fs->ctx, dir, each, arg);
+	} else {
+		(void)fs->list(fs->ctx, dir, each, arg);
+	}
+}
+
 const char *host_fs_canonical(struct builder *b, const char *path, struct look seen) {
 	size_t parent = (size_t)(strrchr(path, '/') - path);
 	const char *home = b->h->home;

@@ -37,6 +37,9 @@ struct host_fs {
 	/* Calls each for every entry of a directory but "." and ".."; false when unreadable. */
 	bool (*list)(void *ctx, const char *path, void (*each)(void *arg, const char *name),
 		     void *arg);
+	/* The same for entries that are or may be symlinks.  NULL: `list` has them. */
+	bool (*links)(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		      void *arg);
 	/* Adds the names in a directory that is small enough to be listed faster than looked into;
 	 * false, or NULL: look each name up. */
 	bool (*names)(void *ctx, const char *path, struct name_filter *out);

@@ -141,6 +141,10 @@ const char *host_fs_resolve(struct builder *b, const char *path);
 /* The same for a path that exists and has been looked at.  An entry of / or of the home, which are
  * canonical, that is not a symlink needs no look-up. */
 const char *host_fs_canonical(struct builder *b, const char *path, struct look seen);
+/* Calls each for the entries of a directory that are symlinks, and maybe for others; for none when
+ * the directory is unreadable. */
+void host_fs_links(const struct builder *b, const char *dir,
+		   void (*each)(void *arg, const char *name), void *arg);
 
 /* The directory of Corral that contains this path, or NULL. */
 const char *plan_own_dir(const struct builder *b, const char *path);

@@ -175,7 +175,9 @@ static void show_linked_program(void *arg, const char *name) {
 	struct builder *b = s->b;
 	char text[PATH_MAX];
 	const char *path = plan_keep_join(b, s->dir, name);
-	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text)) {
+	/* A target beside it is shown, and has a turn of its own if it is a symlink. */
+	if (!b->h->fs.readlink(b->h->fs.ctx, path, text, sizeof text) ||
+	    strchr(text, '/') == NULL) {
 		return;
 	}
 	const char *full = host_fs_resolve(b, path);
@@ -204,7 +206,7 @@ static void show_path_entry(struct builder *b, const char *entry) {
 	if (covered(b, dir, RANK_TOOLCHAIN)) {
 		struct scan scan = {b, dir};
 		/* The command cannot list such a directory either. */
-		(void)b->h->fs.list(b->h->fs.ctx, dir, show_linked_program, &scan);
+		host_fs_links(b, dir, show_linked_program, &scan);
 	}
 }
 

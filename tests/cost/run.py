@@ -55,6 +55,9 @@ GIT = {
     "description": "", "index": "", "info/exclude": "", "hooks/pre-commit.sample": "",
     "objects/info/packs": "", "refs/heads/main": "0" * 40 + "\n", "logs/HEAD": "",
 }
+# A version manager's directory in PATH: many programs, and symlinks to one of them.
+TOOLS = ".tools/bin"
+PROGRAMS = 200
 
 
 class Ceilings(Row):
@@ -63,7 +66,7 @@ class Ceilings(Row):
     KEYS = {
         "title": "what is run",
         "run": "the words behind `corral run`, or behind `corral explain --host FILE`",
-        "project": "empty or git: what the workspace holds",
+        "project": "empty or git: what the workspace holds; tools: an empty one, and programs in a directory of HOME in PATH",
         "plan": "a file of tests/hosts/snapshots: the row is about the plan for that host, and nothing is run",
         "denied": "of a plan: how many paths its policy denies",
         "binary": "yes: the row is about the binary itself, and nothing is run",
@@ -99,7 +102,7 @@ class World:
         self.command = f"{build}/tests/cost/command"
         self.root = os.path.join(place, "root")  # of all runs: each mounts its own in a namespace of its own
         os.mkdir(self.root)
-        self.templates = {project: self.make(project) for project in ("empty", "git")}
+        self.templates = {project: self.make(project) for project in ("empty", "git", "tools")}
 
     def make(self, project):
         root = os.path.join(self.place, project)
@@ -110,10 +113,14 @@ class World:
         files = dict(FILES)
         if project == "git":
             files |= {f"home/user/project/.git/{name}": text for name, text in GIT.items()}
+        if project == "tools":
+            files |= {f"home/user/{TOOLS}/program{n}": "" for n in range(PROGRAMS)}
         for name, text in files.items():
             os.makedirs(os.path.dirname(f"{root}/{name}"), exist_ok=True)
             with open(f"{root}/{name}", "w", encoding="utf-8") as out:
                 out.write(text)
+        for n in range(PROGRAMS if project == "tools" else 0):
+            os.symlink("program0", f"{root}/home/user/{TOOLS}/link{n}")
         shutil.copy(self.corral, root + PROGRAM)
         shutil.copy(self.command, f"{root}/usr/bin/command")
         os.chmod(f"{root}/tmp", 0o1777)
@@ -126,7 +133,8 @@ class World:
         # The gate raises its limit of descriptors, and a run that of pid 1, if the caller's leaves room for it.
         argv = ["env", "--default-signal", "prlimit", "--nofile=1024:4096", *before, self.program, self.templates[project],
                 self.root, PROGRAM, *words]
-        done = subprocess.run(argv, env=ENVIRONMENT,
+        path = {"PATH": f"{ENVIRONMENT['HOME']}/{TOOLS}:{ENVIRONMENT['PATH']}"} if project == "tools" else {}
+        done = subprocess.run(argv, env={**ENVIRONMENT, **path},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=SECONDS, check=False)
         if done.returncode == 99:
