@@ -257,18 +257,44 @@ static void use_cached_failure(struct prepared *p) {
 	}
 }
 
-/* While the plan is made, if it will probably have these namespaces. */
-static void start_early(struct prepared *p) {
-	if (p->wants_early && p->backend == &backend_linux &&
-	    !plan_may_lack_namespaces(&p->policy, &p->host) &&
-	    policy_num(&p->policy, KEY_NET_MODE) != NET_FULL &&
-	    policy_num(&p->policy, KEY_DAEMON_POOL) <= 0) {
+/* Whether the plan will probably have the namespaces that an early process makes. */
+static bool suits_early(const struct prepared *p) {
+	return p->wants_early && p->backend == &backend_linux &&
+	       !plan_may_lack_namespaces(&p->policy, &p->host) &&
+	       policy_num(&p->policy, KEY_NET_MODE) != NET_FULL &&
+	       policy_num(&p->policy, KEY_DAEMON_POOL) <= 0;
+}
+
+/* Before the host is probed and the policy files are read, unless the caller's own settings may
+ * decide against it; settle_early() corrects the guess. */
+static void guess_early(const struct corral_policy *policy, struct prepared *p) {
+	static const enum key_id deciding[] = {KEY_PROFILE, KEY_MODE,     KEY_BACKEND,
+					       KEY_LEVEL,   KEY_NET_MODE, KEY_DAEMON_POOL};
+	bool decided = !p->wants_early || policy->file != NULL;
+
+	for (size_t i = 0; i < policy->nsettings && !decided; i++) {
+		for (size_t k = 0; k < ARRAY_LEN(deciding) && !decided; k++) {
+			decided = streq(policy->settings[i].key, keys[deciding[k]].name);
+		}
+	}
+	if (!decided) {
+		p->early = early_start();
+	}
+}
+
+static void settle_early(struct prepared *p) {
+	if (!suits_early(p)) {
+		early_free(take_ptr(p->early));
+	} else if (p->early == NULL) {
 		p->early = early_start();
 	}
 }
 
 int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepared *p,
 		  struct err *e) {
+	if (policy != NULL) {
+		guess_early(policy, p);
+	}
 	if (prepared_resolve(policy, to_run, p, e) != 0) {
 		return -1;
 	}
@@ -292,7 +318,7 @@ int prepared_plan(const struct corral_policy *policy, bool to_run, struct prepar
 	if (to_run && policy_num(&p->policy, KEY_LEVEL) == LEVEL_AUTO) {
 		use_cached_failure(p);
 	}
-	start_early(p);
+	settle_early(p);
 	if (make_plan(p, e) != 0 && replan_refused(p, e) != 0) {
 		return -1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the namespaces of a run while the supervisor is still planning it.
+/* Makes the namespaces of a run while the supervisor resolves the policy and plans.
  *
  *   supervisor ──clone(VM|FILES)──> early process ── unshare(user, net, mount, ipc, uts)
  *       │ plans, prepares                 │ steps that no plan changes
