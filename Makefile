@@ -26,10 +26,10 @@ check: packages-check build
 lint: packages-check build
 	@/usr/bin/python3 tests/lint/lint.py --build $(BUILD)
 
-# Every row of every suite, and the layers one by one; docs/proof.md has the result.
+# Every row of every suite, and the layers one by one; docs/proof.md has the result.  ONLY=hosts selects a suite.
 proof: packages-proof build sanitize
 	@$(MAKE) --no-print-directory windows WERROR=true
-	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan
+	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan $(ONLY)
 
 # With the test programs for the targets that run them.
 quick check lint proof: TESTS = true

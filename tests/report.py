@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/proof.md: what the suites found, counted, from the lines of their --report.
 
-    tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] [--missing NAME...] >docs/proof.md
+    tests/report.py --escape FILE... --compat FILE... [--hosts FILE] [--suites FILE] [--missing NAME...] [--before FILE] >FILE
 
 A line is one judgement: level, id, category, caller, result, reason; of the corpus
 also its tier.  Nothing is written here that no suite has found.
+
+A proof takes longer than an evening.  So every part names the commit and the day of its run, and a part that this
+proof has not reached yet is kept from the document before it (--before).
 """
 import argparse
 import collections
+import datetime
 import json
 import os
 import platform
@@ -31,6 +35,12 @@ COMPAT = {
     "PR": "processes and terminals", "PY": "Python", "RF": "refusals that name their rule", "RS": "Rust",
     "SH": "shell and core utilities", "SV": "services inside", "SY": "the system", "TC": "toolchains in HOME",
     "TX": "text",
+}
+ABOUT_LEVEL = {
+    "full": "As an unprivileged user, and as root where the row\nconcerns root.",
+    "standard": "As an unprivileged user, and as root where the row\nconcerns root. Each limit is a line of THREAT_MODEL.md.",
+    "minimal": "The quick rows, as an unprivileged user. Files and\nprocesses are open at this level: a row of those categories that succeeds counts as that limit.",
+    "none": "The quick rows, as an unprivileged user. Everything\nbut environment, limits and time is open: a row of another category that succeeds counts as that limit.",
 }
 RESULTS = ("CONTAINED", "LIMIT", "UNPROVEN", "ESCAPED", "OVERBLOCKED")
 CALLERS = ("user", "root")
@@ -76,12 +86,11 @@ def escape_row(title, answers):
         [counts["ESCAPED"], counts["OVERBLOCKED"] + other]
 
 
-def escape_part(every):
-    answers = at_level(every, "full")
-    yield "## Escape rows, level full"
+def escape_part(every, level):
+    answers = at_level(every, level)
     yield ""
     yield "Each judgement has a control outside that succeeds, the attempt inside, a legitimate neighbour inside, and a"
-    yield "verdict from the host's state. As an unprivileged user, and as root where the row concerns root."
+    yield f"verdict from the host's state. {ABOUT_LEVEL[level]}"
     yield ""
     header = ["category", "rows", "judgements", "contained", "known limit", "unproven", "escaped",
               "overblocked or broken"]
@@ -91,8 +100,10 @@ def escape_part(every):
         rows.append(escape_row(f"**as {caller}**", [answer for answer in answers if answer["caller"] == caller]))
     rows.append(escape_row("**all**", answers))
     yield from table(header, rows)
-    yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
-    yield from listed("Known limits: the attempt succeeds, and the row demands that it does", answers, "LIMIT")
+    yield from listed("Escaped", answers, "ESCAPED")
+    if level in ("full", "standard"):
+        yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
+        yield from listed("Known limits: the attempt succeeds, and the row demands that it does", answers, "LIMIT")
 
 
 def clean(reason):
@@ -125,9 +136,8 @@ def compat_row(title, answers):
     return [title, len({answer["id"] for answer in answers})] + [share(tiers[tier]) for tier in (1, 2, 3)] + [unproven]
 
 
-def compat_part(every):
-    answers = at_level(every, "full")
-    yield "## Compatibility corpus, level full"
+def compat_part(every, level):
+    answers = at_level(every, level)
     yield ""
     yield "Each command runs outside and inside with no options; exit status and normalised output must be the same, or"
     yield "differ as the row says and why."
@@ -140,54 +150,11 @@ def compat_part(every):
     rows.append(compat_row("**all**", answers))
     yield from table(header, rows)
     yield from listed("Failures", answers, "FAILED")
+    yield from listed("What the corpus cannot do at this level", answers, "KNOWN")
     yield from listed("Unproven on this host, and therefore not passed", answers, "UNPROVEN")
 
 
-def escape_cell(answers):
-    """What became of a category at a level, without what is nought."""
-    counts = collections.Counter(answer["result"] for answer in answers)
-    words = {"CONTAINED": "", "LIMIT": " limit", "UNPROVEN": " unproven", "ESCAPED": " **escaped**"}
-    broken = sum(counts.values()) - sum(counts[result] for result in words)
-    parts = [f"{counts[result]}{word}" for result, word in words.items() if counts[result]]
-    return ", ".join(parts + ([f"{broken} **broken**"] if broken else [])) or "–"
-
-
-def tier_cell(answers):
-    proven = [answer for answer in answers if answer["result"] != "UNPROVEN"]
-    passed = sum(answer["result"] == "PASSED" for answer in proven)
-    return f"{passed} of {len(proven)}, {100.0 * passed / len(proven):.1f} %" if proven else "–"
-
-
-def matrix_part(escape, compat):
-    """Every level beside every other."""
-    yield "## Levels"
-    yield ""
-    yield "The same rows, asked for at each level (`corral run --level`). A bare number is contained. At full and standard each"
-    yield "limit is a line of THREAT_MODEL.md; at minimal files and processes are open, at none everything but the environment,"
-    yield "limits and time, and a row of those categories that succeeds counts as that limit. Minimal and none run as an"
-    yield "unprivileged user only."
-    yield ""
-    ran = [level for level in ladder.ORDER if at_level(escape, level)]
-    header = ["level", "rows", "judgements", "contained", "known limit", "unproven", "escaped", "overblocked or broken"]
-    yield from table(header, [escape_row(level, at_level(escape, level)) for level in ran])
-    categories = sorted(grouped(escape, lambda answer: answer["category"]).items())
-    yield from table(["category"] + ran, [[named(ESCAPE, name)] + [escape_cell(at_level(mine, level)) for level in ran]
-                                          for name, mine in categories])
-    ran = [level for level in ladder.ORDER if at_level(compat, level)]
-    tiers = sorted(grouped(compat, lambda answer: answer["tier"]).items())
-    yield from table(["corpus"] + ran, [[f"tier {tier}"] + [tier_cell(at_level(mine, level)) for level in ran]
-                                        for tier, mine in tiers])
-    full = {answer["id"] for answer in at_level(escape, "full") if answer["result"] == "LIMIT"}
-    below = [answer for answer in at_level(escape, "standard") if answer["id"] not in full]
-    yield from listed("Known limits of level standard, beyond those of full", below, "LIMIT")
-    yield from listed("Escaped at level standard", below, "ESCAPED")
-    standard = at_level(compat, "standard")
-    yield from listed("What the corpus cannot do at level standard", standard, "KNOWN")
-    yield from listed("Failures at level standard", standard, "FAILED")
-
-
 def hosts_part(hosts):
-    yield "## Hosts"
     yield ""
     yield "What `corral run` does by itself on each, from tests/hosts."
     yield ""
@@ -195,50 +162,92 @@ def hosts_part(hosts):
     yield from table(["host", "how it is made", "caller", "engine", "level", "checks"], rows)
 
 
-def suites_part(suites):
-    yield "## All suites"
-    yield ""
-    rows = [[suite["name"], suite["passed"], suite["failed"], suite["skipped"]] for suite in suites]
-    rows.append(["**all**"] + [sum(row[i] for row in rows) for i in (1, 2, 3)])
-    yield from table(["suite", "passed", "failed", "skipped"], rows)
-
-
-def commit():
-    """The commit that was tested, by its first digits."""
+def stamp():
+    """The commit that was tested, and the day."""
     here = os.path.dirname(os.path.abspath(__file__))
-    return subprocess.run(["git", "-C", here, "rev-parse", "--short=10", "HEAD"], stdout=subprocess.PIPE, text=True,
-                          check=False).stdout.strip() or "unknown"
+    commit = subprocess.run(["git", "-C", here, "rev-parse", "--short=10", "HEAD"], stdout=subprocess.PIPE, text=True,
+                            check=False).stdout.strip() or "unknown"
+    return f"{commit}, {datetime.date.today()}"
+
+
+# Of a part that is kept, and of a line of the last table.
+STAMPED = re.compile(r"^Run: [0-9a-f]{10}, \d{4}-\d\d-\d\d\.$", re.MULTILINE)
+SUITE_LINE = re.compile(r"^\| ([^|*]+) \| (\d+) \| (\d+) \| (\d+) \| ([0-9a-f]{10}, \d{4}-\d\d-\d\d) \|$", re.MULTILINE)
+SUITES = "All suites"
+
+
+def parts_before(text):
+    """title: lines of the parts that name their run."""
+    found = {}
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, _, rest = part.partition("\n")
+        if title != SUITES and STAMPED.search(rest):
+            found[title] = rest.rstrip("\n").split("\n")
+    return found
+
+
+def parts_now(escape, compat, hosts):
+    """title: lines of what this proof has run, in their order."""
+    found = {"Hosts": hosts_part(hosts)} if hosts else {}
+    for level in ladder.ORDER:
+        if at_level(escape, level):
+            found[f"Escape rows, level {level}"] = escape_part(escape, level)
+    for level in ladder.ORDER:
+        if at_level(compat, level):
+            found[f"Compatibility corpus, level {level}"] = compat_part(compat, level)
+    return {title: ["", f"Run: {stamp()}.", *lines] for title, lines in found.items()}
+
+
+def suite_rows(suites, before):
+    """Every suite by its last run."""
+    rows = {name: [name, int(passed), int(failed), int(skipped), run]
+            for name, passed, failed, skipped, run in SUITE_LINE.findall(before)}
+    rows |= {suite["name"]: [suite["name"], suite["passed"], suite["failed"], suite["skipped"], stamp()] for suite in suites}
+    return list(rows.values())
+
+
+def suites_part(rows):
+    yield f"## {SUITES}"
+    yield ""
+    total = ["**all**", *(sum(row[i] for row in rows) for i in (1, 2, 3)), ""]
+    yield from table(["suite", "passed", "failed", "skipped", "run"], [*rows, total])
 
 
 def missing_part(missing):
     yield "## Not run"
     yield ""
-    yield "The proof was interrupted. `make proof` of the same tree goes on from here; these suites have proven nothing yet:"
+    yield "`make proof` of the same tree goes on from here; these suites have proven nothing yet:"
     yield textwrap.fill(", ".join(missing) + ".", 118, break_long_words=False)
     yield ""
 
 
-def document(escape, compat, hosts, suites, missing):
+def document(now, before, suites, missing):
     yield "# The proof, as last run"
     yield ""
     yield "`make proof` writes this file after each suite; do not edit it. [attribution.md](attribution.md) lists the layer that"
     yield "stops each attack, [mutation.md](mutation.md) the test that fails when a rule is removed,"
-    yield "[THREAT_MODEL.md](THREAT_MODEL.md) the promises and their limits."
+    yield "[THREAT_MODEL.md](THREAT_MODEL.md) the promises and their limits. The whole takes hours: each part names the commit and"
+    yield "the day of its last run."
     yield ""
-    yield f"Commit {commit()}, Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
+    yield f"Linux {platform.release().split('-')[0]}, {platform.machine()}, {os.cpu_count()} processors."
     yield ""
-    if missing:
-        yield from missing_part(missing)
-    if escape or compat:
-        yield from matrix_part(escape, compat)
-    if hosts:
-        yield from hosts_part(hosts)
-    if escape:
-        yield from escape_part(escape)
-    if compat:
-        yield from compat_part(compat)
-    if suites:
-        yield from suites_part(suites)
+    rows = suite_rows(suites, before)
+    never = [name for name in missing if name not in {row[0] for row in rows}]
+    if never:
+        yield from missing_part(never)
+    parts = {**parts_before(before), **now}
+    for title in sorted(parts, key=order):
+        yield f"## {title}"
+        yield from parts[title]
+        yield ""
+    if rows:
+        yield from suites_part(rows)
+
+
+def order(title):
+    """Hosts, then each level from the strongest, attacks before the corpus."""
+    level = title.rsplit(" ", 1)[-1]
+    return (title != "Hosts", title.startswith("Compat"), ladder.ORDER.index(level) if level in ladder.ORDER else 0)
 
 
 def main():
@@ -248,9 +257,16 @@ def main():
     parser.add_argument("--hosts")
     parser.add_argument("--suites")
     parser.add_argument("--missing", default=[], nargs="*")
+    parser.add_argument("--before", help="the document as it is")
     options = parser.parse_args()
     hosts, suites = (read([path] if path else []) for path in (options.hosts, options.suites))
-    print("\n".join(document(read(options.escape), read(options.compat), hosts, suites, options.missing)).rstrip("\n"))
+    now = parts_now(read(options.escape), read(options.compat), hosts)
+    before = ""
+    if options.before and os.path.exists(options.before):
+        with open(options.before, encoding="utf-8") as source:
+            before = source.read()
+    text = "\n".join(document(now, before, suites, options.missing))
+    print(re.sub(r"\n{3,}", "\n\n", text).rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -243,15 +243,18 @@ class Journal:
         self.report()
 
     def report(self):
-        """docs/proof.md, of the suites that ended: an interrupted proof lists the others as not run."""
+        """docs/proof.md: the suites that ended; the others keep their last run, or are listed as not run."""
         build = os.path.dirname(self.path)
         files = {suite: [f"{build}/{suite}-{level}.jsonl" for level in PROOF if name_of(suite, level) in self.found]
                  for suite in ("escape", "compat")}
         hosts = ["--hosts", f"{build}/hosts.jsonl"] if "hosts" in self.found else []
         missing = [name for name in self.names if name not in self.found]
-        with open(f"{ROOT}/docs/proof.md", "w", encoding="utf-8") as out:
-            subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"], *hosts,
-                            "--suites", self.path, "--missing", *missing], stdout=out, check=True)
+        document = f"{ROOT}/docs/proof.md"
+        text = subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"], *hosts,
+                               "--suites", self.path, "--missing", *missing, "--before", document],
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        with open(document, "w", encoding="utf-8") as out:
+            out.write(text)
 
 
 LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)

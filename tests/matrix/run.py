@@ -207,23 +207,33 @@ def text_of(line):
     if "absent" in line:
         return f"not here: {line['absent']}"
     counts = "ended without a sum" if not line["counts"] else "{} passed, {} failed, {} skipped".format(*line["counts"])
-    return f"{'' if passed(line) else '**failed** '}{counts}; {line['seconds'] // 60} min, load {line['load']}"
+    return (f"{'' if passed(line) else '**failed** '}{counts}; {line['seconds'] // 60} min, load {line['load']}, "
+            f"commit {line['commit']}")
+
+
+def rows_before(path):
+    """name: the attempts in the document as it is; they name their commits."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as source:
+        return dict(re.findall(r"^\| ([\w-]+): [^|]* \| (.*) \|$", source.read(), re.MULTILINE))
 
 
 def document(journal, path):
-    head = os.uname()
+    head, before = os.uname(), rows_before(path)
     with open(path, "w", encoding="utf-8") as out:
         print(f"""# `make check` under different circumstances
 
-`make matrix` writes this file; nobody edits it. Each attempt is a clean clone of the commit, and has to pass {TIMES} times.
+`make matrix` writes this file; do not edit it. Each attempt is a clean clone of a commit, and a circumstance has to pass
+{TIMES} times. The whole takes hours: a circumstance that was not tried with the newest commit keeps its last attempts.
 
-Commit {journal.commit}, Linux {head.release}, {head.machine}, {os.cpu_count()} processors.
+Linux {head.release.split('-')[0]}, {head.machine}, {os.cpu_count()} processors.
 
 | circumstance | attempts |
 |---|---|""", file=out)
         for name, (meaning, _) in CIRCUMSTANCES.items():
-            lines = journal.of(name)
-            print(f"| {name}: {meaning} | {'<br>'.join(map(text_of, lines)) or 'not run'} |", file=out)
+            tried = "<br>".join(map(text_of, journal.of(name))) or before.get(name, "not run")
+            print(f"| {name}: {meaning} | {tried} |", file=out)
 
 
 def main():
@@ -246,7 +256,7 @@ def main():
             line = attempt(name, place)
             journal.add(**line)
             document(journal, words.document)
-            print(f"{name}: {text_of(line)}", flush=True)
+            print(f"{name}: {text_of(journal.lines[-1])}", flush=True)
             failed |= "absent" not in line and not passed(line)
     document(journal, words.document)
     return failed
