@@ -18,6 +18,7 @@
 #include "macos/spawn.h"
 #include "macos/watch.h"
 #include "plan/seatbelt/seatbelt.h"
+#include "run/bare_result.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -265,7 +266,7 @@ int main(int argc, char **argv) {
 	if (work(&a, (const char *const *)argv + 1, argc < 1 ? 0 : (size_t)argc - 1, &status, &e) !=
 	    0) {
 		print_error(&e);
-		status = macos_failure_status(&e);
+		status = bare_result_failure_status(&e);
 	}
 	arena_done(&a);
 	return status;

@@ -15,11 +15,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define STATUS_USAGE 2
 #define STATUS_TIMED_OUT 124
-#define STATUS_SETUP 125
-#define STATUS_REFUSED 126
-#define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
 
 static bool limited(const struct plan *plan, int resource) {
@@ -144,18 +140,4 @@ int macos_status(const struct macos_outcome *o) {
 		return STATUS_TIMED_OUT;
 	}
 	return WIFEXITED(o->status) ? WEXITSTATUS(o->status) : STATUS_SIGNAL + WTERMSIG(o->status);
-}
-
-int macos_failure_status(const struct err *e) {
-	switch (e->kind) {
-	case ERR_USAGE:
-		return STATUS_USAGE;
-	case ERR_REFUSED:
-	case ERR_NO_EXEC:
-		return STATUS_REFUSED;
-	case ERR_NOT_FOUND:
-		return STATUS_NOT_FOUND;
-	default:
-		return STATUS_SETUP;
-	}
 }

@@ -27,8 +27,7 @@ int macos_result_json(const struct macos_result *r, struct buf *out);
 /* The guarantees of a plan, for `corral status`; text or one JSON object. */
 void macos_status_print(const struct plan *plan, bool json, struct buf *out);
 
-/* The exit status of corral(1). */
+/* The exit status of corral(1), of a command that ran. */
 int macos_status(const struct macos_outcome *o);
-int macos_failure_status(const struct err *e);
 
 #endif

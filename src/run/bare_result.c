@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the result of a run as the JSON object of `corral run --json`.
+/* Writes the result of a run as the JSON object of `corral run --json`, and has the exit status of
+ * a failure.
  *
  * Should:   have every key that the object has on Linux, so that a program needs one parser.
  * Must not: claim more than the build does: nothing is recorded, scanned or audited there.
@@ -8,6 +9,11 @@
 
 #include "base/auto.h"
 #include "base/rfc3339.h"
+
+#define STATUS_USAGE 2
+#define STATUS_SETUP 125
+#define STATUS_REFUSED 126
+#define STATUS_NOT_FOUND 127
 
 static void put_stream(struct emit *j, const char *key, const char *bytes, size_t len) {
 	if (bytes == NULL) {
@@ -119,4 +125,18 @@ int bare_result_json(const struct bare_result *r, struct buf *out) {
 	}
 	emit_end_object(&j);
 	return buf_failed(out) ? -1 : 0;
+}
+
+int bare_result_failure_status(const struct err *e) {
+	switch (e->kind) {
+	case ERR_USAGE:
+		return STATUS_USAGE;
+	case ERR_REFUSED:
+	case ERR_NO_EXEC:
+		return STATUS_REFUSED;
+	case ERR_NOT_FOUND:
+		return STATUS_NOT_FOUND;
+	default:
+		return STATUS_SETUP;
+	}
 }

@@ -34,4 +34,7 @@ struct bare_result {
 /* -1 when there is no memory. */
 int bare_result_json(const struct bare_result *r, struct buf *out);
 
+/* The exit status of corral(1) for a run whose command did not start. */
+int bare_result_failure_status(const struct err *e);
+
 #endif

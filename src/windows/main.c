@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "data/other_builds.h"
+#include "run/bare_result.h"
 #include "windows/probe.h"
 #include "windows/run.h"
 #include "windows/undo.h"
@@ -42,7 +43,7 @@ static void print_error(const struct err *e) {
 
 static int fail(const struct err *e) {
 	print_error(e);
-	return (int)report_failure_status(e);
+	return bare_result_failure_status(e);
 }
 
 /* ---- the file of --policy ---- */

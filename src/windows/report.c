@@ -8,11 +8,9 @@
 
 #include "run/bare_result.h"
 
-#define STATUS_USAGE 2
 #define STATUS_TIMED_OUT 124
 #define STATUS_SETUP 125
 #define STATUS_REFUSED 126
-#define STATUS_NOT_FOUND 127
 /* 128 and SIGINT, as a shell reports ^C. */
 #define STATUS_CANCELLED 130
 
@@ -72,18 +70,4 @@ uint32_t report_status(const struct windows_report *r) {
 		break;
 	}
 	return STATUS_SETUP;
-}
-
-uint32_t report_failure_status(const struct err *e) {
-	switch (e->kind) {
-	case ERR_USAGE:
-		return STATUS_USAGE;
-	case ERR_REFUSED:
-	case ERR_NO_EXEC:
-		return STATUS_REFUSED;
-	case ERR_NOT_FOUND:
-		return STATUS_NOT_FOUND;
-	default:
-		return STATUS_SETUP;
-	}
 }

@@ -40,6 +40,5 @@ int report_json(const struct windows_report *r, const struct run_choices *c,
 
 /* The exit status of corral.exe: as that of corral(1), with the whole exit code of the command. */
 uint32_t report_status(const struct windows_report *r);
-uint32_t report_failure_status(const struct err *e);
 
 #endif

@@ -365,10 +365,6 @@ TEST(reasons_and_statuses_are_those_of_linux) {
 			  rows[i].reason);
 		CHECK_INT(macos_status(&rows[i].o), rows[i].status);
 	}
-	CHECK_INT(macos_failure_status(&(struct err){.kind = ERR_USAGE}), 2);
-	CHECK_INT(macos_failure_status(&(struct err){.kind = ERR_REFUSED}), 126);
-	CHECK_INT(macos_failure_status(&(struct err){.kind = ERR_NOT_FOUND}), 127);
-	CHECK_INT(macos_failure_status(&(struct err){.kind = ERR_SETUP}), 125);
 }
 
 TEST(the_result_says_that_enforcement_has_not_been_run) {

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "data/other_builds.h"
+#include "run/bare_result.h"
 #include "windows/enforcement.h"
 #include "windows/report.h"
 
@@ -141,14 +142,16 @@ TEST(the_exit_status_is_that_of_the_command_or_of_corral) {
 	const struct windows_report exited = {.reason = REASON_EXITED, .exit_code = 0xC0000005};
 	const struct windows_report late = {.reason = REASON_TIMED_OUT};
 	const struct err usage = {.kind = ERR_USAGE}, missing = {.kind = ERR_NOT_FOUND},
-			 refused = {.kind = ERR_REFUSED}, setup = {.kind = ERR_SETUP};
+			 refused = {.kind = ERR_REFUSED}, not_program = {.kind = ERR_NO_EXEC},
+			 setup = {.kind = ERR_SETUP};
 
 	CHECK_INT(report_status(&exited), 0xC0000005);
 	CHECK_INT(report_status(&late), 124);
-	CHECK_INT(report_failure_status(&usage), 2);
-	CHECK_INT(report_failure_status(&missing), 127);
-	CHECK_INT(report_failure_status(&refused), 126);
-	CHECK_INT(report_failure_status(&setup), 125);
+	CHECK_INT(bare_result_failure_status(&usage), 2);
+	CHECK_INT(bare_result_failure_status(&missing), 127);
+	CHECK_INT(bare_result_failure_status(&refused), 126);
+	CHECK_INT(bare_result_failure_status(&not_program), 126);
+	CHECK_INT(bare_result_failure_status(&setup), 125);
 }
 
 TEST(a_failure_has_the_same_object_and_an_error) {
