@@ -252,6 +252,23 @@ void page_run_line(struct ui_page *p, const json_t *run) {
 	buf_puts(p->out, "</span>");
 }
 
+void page_run_row(struct ui_page *p, const json_t *run, const char *workspace) {
+	const char *id = html_json_text(run, "id");
+
+	buf_puts(p->out, "<li class=row data-href=\"/runs/");
+	html_url(p->out, id);
+	buf_puts(p->out, "\"><a href=\"/runs/");
+	html_url(p->out, id);
+	buf_puts(p->out, "\">");
+	page_command(p, run);
+	buf_puts(p->out, "</a><p class=line>");
+	page_run_line(p, run);
+	if (workspace != NULL) {
+		html_put(p->out, " <span class=dim>%s</span>", workspace);
+	}
+	buf_puts(p->out, "</p></li>");
+}
+
 void page_path(struct ui_page *p, const char *path) {
 	html_put(p->out, "<bdi dir=ltr>%s</bdi>", path);
 }

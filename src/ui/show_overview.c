@@ -95,20 +95,6 @@ static void waiting(struct ui_page *p, const json_t *list, const json_t *runs) {
 
 /* ---- running ---- */
 
-static void run_row(struct ui_page *p, const json_t *run) {
-	const char *id = html_json_text(run, "id");
-
-	buf_puts(p->out, "<li class=row data-href=\"/runs/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\"><a href=\"/runs/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\">");
-	page_command(p, run);
-	buf_puts(p->out, "</a><p class=line>");
-	page_run_line(p, run);
-	html_put(p->out, " <span class=dim>%s</span></p></li>", html_json_text(run, "workspace"));
-}
-
 /* The running commands of a session, beneath it. */
 static void session_commands(struct ui_page *p, const json_t *list) {
 	const json_t *one;
@@ -156,7 +142,7 @@ static void running(struct ui_page *p, const json_t *now) {
 	buf_puts(p->out, "<ul class=rows>");
 	json_array_foreach(runs, i, one) {
 		if (i < RUNS_SHOWN) {
-			run_row(p, one);
+			page_run_row(p, one, html_json_text(one, "workspace"));
 		}
 	}
 	json_array_foreach(sessions, i, one) {

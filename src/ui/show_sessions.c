@@ -114,20 +114,11 @@ static void commands(struct ui_page *p, const json_t *session) {
 	}
 	buf_puts(p->out, "<ul class=rows>");
 	json_array_foreach(list, i, run) {
-		const char *id = html_json_text(run, "id");
 		bool alive = json_is_null(json_object_get(run, "result"));
 		for (size_t k = 0; alive && k < ARRAY_LEN(shared); k++) {
 			(void)json_object_set(run, shared[k], json_object_get(session, shared[k]));
 		}
-		buf_puts(p->out, "<li class=row data-href=\"/runs/");
-		html_url(p->out, id);
-		buf_puts(p->out, "\"><a href=\"/runs/");
-		html_url(p->out, id);
-		buf_puts(p->out, "\">");
-		page_command(p, run);
-		buf_puts(p->out, "</a><p class=line>");
-		page_run_line(p, run);
-		buf_puts(p->out, "</p></li>");
+		page_run_row(p, run, NULL);
 	}
 	buf_puts(p->out, "</ul>");
 }
