@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corral for macOS, the parts that make no call of it: options, the words that start a command, the
  * files of a run, the tree of processes, limits, and the result. */
+#include "every_option.h"
 #include "plan_world.h"
 
-#include "data/options.h"
 #include "data/other_builds.h"
 #include "macos/arguments.h"
 #include "macos/choices.h"
@@ -48,32 +48,20 @@ static int read_words(struct world *w, struct choices *c, struct err *e, const c
 
 /* ---- options ---- */
 
-/* Every option of `run` is either in --help or an error that names it. */
-TEST(no_option_is_accepted_and_ignored) {
+static int read_one(void *arg, const char *const *words, size_t n, struct err *e) {
 	static struct choices c;
+
+	return read_words(arg, &c, e, words, n);
+}
+
+TEST(no_option_is_accepted_and_ignored) {
 	static struct world w;
-	struct err e;
 	struct buf help;
 
 	mac_init(&w);
 	buf_init(&help);
 	choices_help(&help);
-	REQUIRE(help.len > 0);
-	for (size_t i = 0; i < options_count; i++) {
-		const struct option_row *row = &options[i];
-		char as[64], listed[80];
-		if ((row->verbs & FOR_RUN) == 0 || row->name == NULL) {
-			continue;
-		}
-		(void)snprintf(as, sizeof as, "--%s", row->name);
-		(void)snprintf(listed, sizeof listed, "  --%s ", row->name);
-		int rc = READ(&w, &c, &e, as, "1", "--", "x");
-		if (strstr(help.data, listed) == NULL) {
-			CHECK_INT(rc, -1);
-			CHECK_INT(e.kind, ERR_USAGE);
-			CHECK(str_starts(e.what, as));
-		}
-	}
+	check_every_option(&help, read_one, &w);
 	CHECK(strstr(help.data, "--seatbelt") != NULL);
 	buf_done(&help);
 	world_done(&w);

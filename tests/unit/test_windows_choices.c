@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corral.exe: its options and the file of --policy. */
-#include "test.h"
-
+#include "every_option.h"
 #include "windows_world.h"
 
 #include "base/str.h"
-#include "data/options.h"
 
-/* Every option of `run` is either in --help or an error that names it. */
+static int read_one(void *arg, const char *const *words, size_t n, struct err *e) {
+	struct run_choices c;
+
+	return read_options(arg, &c, e, words, n);
+}
+
 TEST(no_option_is_accepted_and_ignored) {
 	struct arena a;
-	struct run_choices c;
-	struct err e;
 	struct buf help;
 
 	arena_init(&a);
 	buf_init(&help);
 	choices_help(&help);
-	REQUIRE(help.len > 0);
-	for (size_t i = 0; i < options_count; i++) {
-		const struct option_row *row = &options[i];
-		char as[64], listed[80];
-		if ((row->verbs & FOR_RUN) == 0 || row->name == NULL) {
-			continue;
-		}
-		(void)snprintf(as, sizeof as, "--%s", row->name);
-		(void)snprintf(listed, sizeof listed, "  --%s ", row->name);
-		int rc = READ(&a, &c, &e, as, "1", "--", "x");
-		if (strstr(help.data, listed) == NULL) {
-			CHECK_INT(rc, -1);
-			CHECK_INT(e.kind, ERR_USAGE);
-			CHECK(str_starts(e.what, as));
-		}
-	}
+	check_every_option(&help, read_one, &a);
 	buf_done(&help);
 	arena_done(&a);
 }
