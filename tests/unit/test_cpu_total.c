@@ -31,7 +31,6 @@ static void process(int pid, const char *children, const char *times, const char
 	char path[64], text[256];
 
 	/* The start of each process is its pid. */
-
 	(void)snprintf(path, sizeof path, "proc/%d/stat", pid);
 	(void)snprintf(text, sizeof text, "%d (a) b) S 1 1 1 0 -1 0 0 0 0 0 %s 20 0 1 0 %d\n", pid,
 		       times, pid);
@@ -62,94 +61,86 @@ static int total(struct cpu_total *ret) {
 	return cpu_total_read(&(struct cpu_places){proc, cgroup}, 10, ret);
 }
 
+/* A sample, in ticks of the kernel. */
+static void check_ticks(struct cpu_total *t, long ticks) {
+	CHECK_INT(total(t), 0);
+	CHECK_INT(t->ms, ticks * (1000 / sysconf(_SC_CLK_TCK)));
+}
+
+/* The supervisor 10, its child 11 with one tick, and 12, the child of 11, with a hundred. */
+static void begin_family(void) {
+	begin();
+	process(10, "11 ", "0 0 0 0", "0::/same\n");
+	process(11, "12 ", "1 0 0 0", "0::/same\n");
+	process(12, "", "100 0 0 0", "0::/same\n");
+}
+
+static void end_sampled(struct cpu_total *t) {
+	cpu_total_done(t);
+	end();
+}
+
 TEST(a_sample_is_the_sum_of_the_tree_without_the_supervisor) {
 	struct cpu_total t = {0};
-	long tick = 1000 / sysconf(_SC_CLK_TCK);
 
 	begin();
 	process(10, "11 ", "1000 1000 1000 1000", "0::/same\n");
 	process(11, "12 13 ", "1 2 3 4", "0::/same\n");
 	process(12, "", "10 20 0 0", "0::/same\n");
 	process(13, "", "100 0 0 200", "0::/same\n");
-	CHECK_INT(total(&t), 0);
+	check_ticks(&t, 340);
 	CHECK(!t.by_cgroup);
-	CHECK_INT(t.ms, 340 * tick);
-	cpu_total_done(&t);
-	end();
+	end_sampled(&t);
 }
 
-TEST(a_child_that_nobody_waits_for_stays_counted) {
+TEST(a_child_without_a_wait_stays_counted) {
 	struct cpu_total t = {0};
-	long tick = 1000 / sysconf(_SC_CLK_TCK);
 
-	begin();
-	process(10, "11 ", "0 0 0 0", "0::/same\n");
-	process(11, "12 ", "1 0 0 0", "0::/same\n");
-	process(12, "", "100 0 0 0", "0::/same\n");
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 101 * tick);
+	begin_family();
+	check_ticks(&t, 101);
 	process(11, "13 ", "1 0 0 0", "0::/same\n"); /* 12 is gone, and its time */
 	process(13, "", "40 0 0 0", "0::/same\n");
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 141 * tick);
+	check_ticks(&t, 141);
 	process(11, "", "2 0 0 0", "0::/same\n");
 	CHECK_INT(total(&t), 0);
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 142 * tick);
-	cpu_total_done(&t);
-	end();
+	check_ticks(&t, 142);
+	end_sampled(&t);
 }
 
 TEST(a_child_that_was_waited_for_counts_once) {
 	struct cpu_total t = {0};
-	long tick = 1000 / sysconf(_SC_CLK_TCK);
 
-	begin();
-	process(10, "11 ", "0 0 0 0", "0::/same\n");
-	process(11, "12 ", "1 0 0 0", "0::/same\n");
-	process(12, "", "100 0 0 0", "0::/same\n");
+	begin_family();
 	CHECK_INT(total(&t), 0);
 	process(11, "", "1 0 130 0", "0::/same\n"); /* it used 30 more until its end */
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 131 * tick);
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 131 * tick);
-	cpu_total_done(&t);
-	end();
+	check_ticks(&t, 131);
+	check_ticks(&t, 131);
+	end_sampled(&t);
 }
 
 /* It ended after its parent was read and before its parent's children were. */
 TEST(a_child_that_a_sample_missed_counts_once) {
 	struct cpu_total t = {0};
-	long tick = 1000 / sysconf(_SC_CLK_TCK);
 
-	begin();
-	process(10, "11 ", "0 0 0 0", "0::/same\n");
-	process(11, "12 ", "1 0 0 0", "0::/same\n");
-	process(12, "", "100 0 0 0", "0::/same\n");
+	begin_family();
 	CHECK_INT(total(&t), 0);
 	process(11, "", "1 0 0 0", "0::/same\n");
 	CHECK_INT(total(&t), 0);
 	process(11, "", "1 0 110 0", "0::/same\n");
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 111 * tick);
-	cpu_total_done(&t);
-	end();
+	check_ticks(&t, 111);
+	end_sampled(&t);
 }
 
 TEST(another_process_of_the_same_pid_is_another_one) {
 	struct cpu_total t = {0};
-	long tick = 1000 / sysconf(_SC_CLK_TCK);
 
 	begin();
 	process(10, "11 ", "0 0 0 0", "0::/same\n");
 	process(11, "", "50 0 0 0", "0::/same\n");
 	CHECK_INT(total(&t), 0);
 	put("proc/11/stat", "11 (a) S 1 1 1 0 -1 0 0 0 0 0 7 0 0 0 20 0 1 0 999\n");
-	CHECK_INT(total(&t), 0);
-	CHECK_INT(t.ms, 57 * tick);
-	cpu_total_done(&t);
-	end();
+	check_ticks(&t, 57);
+	end_sampled(&t);
 }
 
 TEST(a_group_of_its_own_has_the_time) {
@@ -173,8 +164,7 @@ TEST(a_group_without_the_file_is_sampled) {
 	process(11, "", "0 0 5 0", "0::/outer/inner\n");
 	CHECK_INT(total(&t), 0);
 	CHECK(!t.by_cgroup && t.ms > 0);
-	cpu_total_done(&t);
-	end();
+	end_sampled(&t);
 }
 
 TEST(a_supervisor_without_children_has_no_time) {
