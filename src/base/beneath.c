@@ -7,6 +7,7 @@
 #include "base/beneath.h"
 
 #include "base/auto.h"
+#include "base/read_link.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -101,17 +102,8 @@ static struct fd_name name_of(int fd) {
 
 int beneath_real_path(int fd, char *out, size_t cap) {
 	struct fd_name name = name_of(fd);
-	ssize_t n = readlink(name.text, out, cap);
 
-	if (n < 0) {
-		return -1;
-	}
-	if ((size_t)n >= cap) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	out[n] = '\0';
-	return 0;
+	return read_link(name.text, out, cap) ? 0 : -1;
 }
 
 bool beneath_is_magic(int fd) {

@@ -9,6 +9,7 @@
 #include "agents/agents.h"
 #include "base/auto.h"
 #include "base/emit.h"
+#include "base/read_link.h"
 #include "base/str.h"
 #include "data/providers.h"
 
@@ -249,11 +250,9 @@ int verb_agents_install(struct invocation *inv, struct corral_error *err) {
 	if (mcp < 0) {
 		return -1;
 	}
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	if (n <= 0) {
+	if (!read_link("/proc/self/exe", program, sizeof program)) {
 		return setup_error(err, "", "cannot find the path of corral");
 	}
-	program[n] = '\0';
 	int rc = settings_install(agent, mcp != 0, program, &c, &e) != 0
 			 ? give_error(&e, err)
 			 : make_changes(inv, &c, err);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/read_link.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,15 +21,13 @@
 
 static int hand_over(const struct invocation *inv, struct corral_error *err) {
 	char path[PATH_MAX + sizeof SERVICE];
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
 
 	if (check_caller(err) != 0) {
 		return -1;
 	}
-	if (len <= 0 || len >= PATH_MAX) {
+	if (!read_link("/proc/self/exe", path, PATH_MAX)) {
 		return setup_error(err, "mount /proc", "cannot read /proc/self/exe");
 	}
-	path[len] = '\0';
 	char *name = strrchr(path, '/');
 	if (name == NULL) {
 		return setup_error(err, "mount /proc", "/proc/self/exe is not a path");

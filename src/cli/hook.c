@@ -11,6 +11,7 @@
 #include "agents/agents.h"
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/read_link.h"
 #include "base/str.h"
 
 #include <signal.h>
@@ -84,11 +85,9 @@ static int answer(struct invocation *inv, const struct agent *agent, struct buf 
 	struct buf input;
 	auto_free const char **more = calloc(inv->nwords, sizeof *more);
 
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	if (n <= 0 || more == NULL) {
+	if (more == NULL || !read_link("/proc/self/exe", program, sizeof program)) {
 		return err_sys(e, "hook", "cannot find the path of corral");
 	}
-	program[n] = '\0';
 	for (size_t i = 1; i < inv->nwords; i++) {
 		more[i - 1] = inv->words[i];
 	}

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/read_link.h"
 
 #include <limits.h>
 
@@ -22,8 +23,9 @@ int verb_test(struct invocation *inv, struct corral_error *err) {
 	if (inv->nwords > 0) {
 		return usage_error(err, "", "`corral test` takes no argument: %s", inv->words[0]);
 	}
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	program[n < 0 ? 0 : n] = '\0';
+	if (!read_link("/proc/self/exe", program, sizeof program)) {
+		program[0] = '\0';
+	}
 	if (corral_selftest(inv->policy, program, inv->json ? CORRAL_JSON : CORRAL_TEXT, &text,
 			    &failed, err) != 0 ||
 	    print_text(text, err) != 0) {

@@ -8,6 +8,7 @@
 #include "docker/container.h"
 
 #include "base/auto.h"
+#include "base/read_link.h"
 #include "base/str.h"
 #include "linux/probe.h"
 #include "linux/program_output.h"
@@ -255,13 +256,9 @@ static uint64_t most_processes(void) {
 static const char *find_start(struct arena *a) {
 	char path[PATH_MAX];
 	static const char name[] = "/corral";
-	ssize_t len = readlink("/proc/self/exe", path, sizeof path - sizeof name);
-	char *slash = NULL;
+	bool known = read_link("/proc/self/exe", path, sizeof path - sizeof name);
+	char *slash = known ? strrchr(path, '/') : NULL;
 
-	if (len > 0) {
-		path[len] = '\0';
-		slash = strrchr(path, '/');
-	}
 	if (slash == NULL) {
 		return NULL;
 	}

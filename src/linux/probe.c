@@ -12,6 +12,7 @@
 #include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/read_link.h"
 #include "base/str.h"
 #include "linux/program_output.h"
 #include "linux/cgroup.h"
@@ -21,6 +22,7 @@
 #include "linux/scratch.h"
 #include "plan/git/config.h"
 #include "plan/git/settings.h"
+#include "plan/look_kind.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,21 +43,6 @@
 #define PASSWD_MAX ((size_t)4 * 1024 * 1024)
 
 /* ---- struct host_fs: the file system, for the plan ---- */
-
-static enum look_kind kind_of(mode_t mode) {
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return LOOK_FILE;
-	case S_IFDIR:
-		return LOOK_DIR;
-	case S_IFLNK:
-		return LOOK_LINK;
-	case S_IFSOCK:
-		return LOOK_SOCKET;
-	default:
-		return LOOK_OTHER;
-	}
-}
 
 /* The mode decides most cases without another system call: a successful lstat(2) shows that
  * every directory above can be searched.  An ACL shows in the group bits. */
@@ -83,7 +70,7 @@ static struct look real_look(void *ctx, const char *path) {
 		return (struct look){.kind = LOOK_NOTHING};
 	}
 	return (struct look){
-		.kind = kind_of(st.st_mode),
+		.kind = look_kind(st.st_mode),
 		.dev = st.st_dev,
 		.ino = st.st_ino,
 		.uid = st.st_uid,
@@ -95,12 +82,7 @@ static struct look real_look(void *ctx, const char *path) {
 
 static bool real_readlink(void *ctx, const char *path, char *out, size_t cap) {
 	(void)ctx;
-	ssize_t n = readlink(path, out, cap);
-	if (n < 0 || (size_t)n >= cap) {
-		return false;
-	}
-	out[n] = '\0';
-	return true;
+	return read_link(path, out, cap);
 }
 
 /* Most paths have no symlink, which one openat2(2) shows.  The plan's paths are in normal form,

@@ -9,7 +9,9 @@
 #include "macos/probe.h"
 
 #include "base/path.h"
+#include "base/read_link.h"
 #include "base/str.h"
+#include "plan/look_kind.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,22 +37,7 @@ static struct look fs_look(void *ctx, const char *path) {
 	if (lstat(path, &st) != 0) {
 		return seen;
 	}
-	switch (st.st_mode & S_IFMT) {
-	case S_IFREG:
-		seen.kind = LOOK_FILE;
-		break;
-	case S_IFDIR:
-		seen.kind = LOOK_DIR;
-		break;
-	case S_IFLNK:
-		seen.kind = LOOK_LINK;
-		break;
-	case S_IFSOCK:
-		seen.kind = LOOK_SOCKET;
-		break;
-	default:
-		seen.kind = LOOK_OTHER;
-	}
+	seen.kind = look_kind(st.st_mode);
 	seen.dev = (uint64_t)st.st_dev;
 	seen.ino = st.st_ino;
 	seen.uid = st.st_uid;
@@ -62,12 +49,7 @@ static struct look fs_look(void *ctx, const char *path) {
 
 static bool fs_readlink(void *ctx, const char *path, char *out, size_t cap) {
 	(void)ctx;
-	ssize_t n = readlink(path, out, cap);
-	if (n < 0 || (size_t)n >= cap) {
-		return false;
-	}
-	out[n] = '\0';
-	return true;
+	return read_link(path, out, cap);
 }
 
 static bool fs_resolve(void *ctx, const char *path, char *out, size_t cap) {

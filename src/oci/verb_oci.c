@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/read_link.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -85,14 +86,10 @@ static int find_policy(const struct invocation *inv, struct job *job, struct err
 }
 
 static int find_program(struct job *job, struct err *e) {
-	ssize_t len = readlink("/proc/self/exe", job->program, sizeof job->program - 1);
-	char *slash;
-
-	if (len <= 0) {
+	if (!read_link("/proc/self/exe", job->program, sizeof job->program)) {
 		return err_sys(e, OCI_WHERE, "cannot read /proc/self/exe");
 	}
-	job->program[len] = '\0';
-	slash = strrchr(job->program, '/');
+	char *slash = strrchr(job->program, '/');
 	if (slash == NULL || (size_t)(slash - job->program) + sizeof "/corral" > PATH_MAX) {
 		return err_set(e, ERR_SETUP, OCI_WHERE, "/proc/self/exe is not a path");
 	}
