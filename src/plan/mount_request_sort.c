@@ -111,6 +111,9 @@ static void move_all(struct mount_request *requests, size_t *order, size_t n) {
 
 int mount_request_sort(struct builder *b) {
 	size_t n = b->nrequests;
+	if (n < 2) {
+		return 0; /* find_runs() needs room for the end of one run */
+	}
 	size_t *space = arena_array(b->a, n, 3 * sizeof *space);
 	if (space == NULL) {
 		return -1;
