@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backends docker and podman: the arguments of the engine, settings that are refused, the
- * report of guarantees. */
-#include "docker/container.h"
+ * report of guarantees, messages of the container's first program. */
+#include "docker/watcher.h"
 
 #include "plan_world.h"
+
+#include "base/fdpass.h"
+#include "data/container_start.h"
+#include "gate/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define IMAGE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -300,6 +310,109 @@ TEST(a_path_with_a_colon_is_refused) {
 	CHECK_INT(prepare(&w), -1);
 	CHECK(strstr(w.e.what, "colon") != NULL);
 	world_done(&w);
+}
+
+/* ---- messages of the container's first program ---- */
+
+/* A watcher with one port, the container's end of its socket, and the gate's. */
+struct conversation {
+	uint16_t port;
+	struct container_run c;
+	struct watcher k;
+	int container, gate, listener;
+};
+
+static void conversation_begin(struct conversation *t) {
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	socklen_t len = sizeof at;
+	int start[2], gate[2];
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	t->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	REQUIRE(bind(t->listener, (const struct sockaddr *)&at, sizeof at) == 0);
+	REQUIRE(listen(t->listener, 1) == 0);
+	REQUIRE(getsockname(t->listener, (struct sockaddr *)&at, &len) == 0);
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, start) == 0);
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gate) == 0);
+	t->port = ntohs(at.sin_port);
+	t->c = (struct container_run){.ports = &t->port, .nports = 1};
+	t->k = (struct watcher){.c = &t->c, .listen = -1, .start = start[0], .gate = gate[0]};
+	t->container = start[1];
+	t->gate = gate[1];
+}
+
+static void conversation_end(struct conversation *t) {
+	drop_fd(&t->k.start);
+	drop_fd(&t->k.gate);
+	drop_fd(&t->container);
+	drop_fd(&t->gate);
+	drop_fd(&t->listener);
+}
+
+/* Queues a message; fd -1: without a descriptor. */
+static void say(const struct conversation *t, int error, int fd) {
+	struct container_start_message m = {.port = t->port, .error = error};
+	const struct iovec body = {&m, sizeof m};
+
+	CHECK_INT(fdpass_send(t->container, body, &fd, fd < 0 ? 0 : 1, MSG_DONTWAIT), 0);
+}
+
+#define MESSAGES 8
+
+/* How many messages the watcher reads, of those that are queued, until it closes the socket. */
+static size_t messages_read(struct conversation *t, size_t queued) {
+	size_t n = 0;
+
+	for (; t->k.start >= 0 && n < queued; n++) {
+		container_gate_receive(&t->k);
+	}
+	return n;
+}
+
+TEST(a_container_cannot_keep_the_watcher_busy_with_messages) {
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct { int error, fd; } rows[] = {{EADDRINUSE, -1}, {0, -1}, {0, null}, {-1, null}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct conversation t;
+		conversation_begin(&t);
+		for (size_t j = 0; j < MESSAGES; j++) {
+			say(&t, rows[i].error, rows[i].fd);
+		}
+		CHECK_INT(messages_read(&t, MESSAGES), 1);
+		CHECK_INT(t.k.start, -1);
+		CHECK_INT(t.k.start_error, rows[i].error);
+		CHECK_INT(t.k.nlisteners, 0);
+		CHECK(container_gate_failed(&t.k));
+		conversation_end(&t);
+	}
+	drop_fd(&null);
+}
+
+TEST(the_gate_gets_each_listener_once_and_a_message_after_them_is_the_last) {
+	struct conversation t;
+	struct wire w = {0};
+	int fds[FDPASS_MAX] = WIRE_NO_FDS;
+	size_t n = 0;
+	char answer = 1;
+
+	conversation_begin(&t);
+	say(&t, 0, t.listener);
+	CHECK_INT(messages_read(&t, 1), 1);
+	CHECK_INT(t.k.nlisteners, 1);
+	CHECK(t.k.start >= 0 && !container_gate_failed(&t.k));
+	CHECK_INT(recv(t.container, &answer, 1, MSG_DONTWAIT), 1);
+	CHECK_INT(fdpass_receive(t.gate, (struct iovec){&w, sizeof w}, fds, &n), 0);
+	CHECK_INT(w.kind, WIRE_LISTENER);
+	CHECK_INT(w.port, t.port);
+	CHECK_INT(n, 1);
+	drop_fd(&fds[0]);
+	say(&t, 0, t.listener);
+	say(&t, 0, t.listener);
+	CHECK_INT(messages_read(&t, 2), 1);
+	CHECK_INT(t.k.start, -1);
+	CHECK_INT(t.k.nlisteners, 1);
+	conversation_end(&t);
 }
 
 TESTS_MAIN
