@@ -17,9 +17,14 @@ import subprocess
 import sys
 import tempfile
 
-import conformance
-
+sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import conformance  # noqa: E402  the path has to be set first
+import npm  # noqa: E402
+from tap import Tap  # noqa: E402
+
 PACKAGES = {"@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0",
             "@modelcontextprotocol/inspector": "2.12.0", "conformance-1@npm:@modelcontextprotocol/conformance": "0.1.16",
             "conformance-2@npm:@modelcontextprotocol/conformance": "0.2.0-alpha.12"}
@@ -27,37 +32,13 @@ NODE = "24.21.0"  # the inspector needs 22 or newer
 SECONDS = 300
 
 
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def line(self, good, name, note=""):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}{note}", flush=True)
-
-
 def install(place):
     """The packages, and a node of its own; an error text, or None."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        return "npm is not installed"
-    stamp = json.dumps([PACKAGES, NODE])
-    if os.path.exists(f"{place}/complete") and open(f"{place}/complete", encoding="utf-8").read() == stamp:
-        return None
-    shutil.rmtree(place, ignore_errors=True)
-    os.makedirs(place, exist_ok=True)
-    with open(f"{place}/package.json", "w", encoding="utf-8") as out:
-        json.dump({"private": True}, out)
     arch = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-    words = [f"{name}@{version}" for name, version in {**PACKAGES, f"node-linux-{arch}": NODE}.items()]
-    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", "--prefix", place, *words],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if done.returncode != 0:
-        return f"npm install: {done.stdout.decode()[-200:].strip()}"
-    os.symlink(f"node-linux-{arch}/bin/node", f"{place}/node_modules/node")
-    with open(f"{place}/complete", "w", encoding="utf-8") as out:
-        out.write(stamp)
-    return None
+    why = npm.install(place, {**PACKAGES, f"node-linux-{arch}": NODE}, force=True)
+    if why is None and not os.path.lexists(f"{place}/node_modules/node"):
+        os.symlink(f"node-linux-{arch}/bin/node", f"{place}/node_modules/node")
+    return why
 
 
 class Server:
@@ -150,8 +131,7 @@ def main():
             server.end()
             daemon.end()
             shutil.rmtree(folder)
-    print(f"1..{tap.count}")
-    return 1 if tap.failed else 0
+    return tap.finish()
 
 
 if __name__ == "__main__":

@@ -23,27 +23,19 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import npm  # noqa: E402  the path has to be set first
+from tap import Tap  # noqa: E402
+
 SECONDS = 900
 NODE_MIN = (18, 18)
 # Options of `corral run` that are the SDK's own affair, or a person's.
 NOT_FOR_PROGRAMS = {"json", "stdin", "result-fd", "timings", "ask", "ask-fd", "ask-daemon", "tty", "verbose", "help",
                     "passphrase-fd", "env", "policy"}
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def line(self, good, name, note=""):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}{note}", flush=True)
-
-    def skip(self, name, why):
-        self.count += 1
-        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
 
 
 class Served(socketserver.StreamRequestHandler):
@@ -183,28 +175,6 @@ def system_node():
     return (path, "") if numbers >= NODE_MIN else (None, f"node {version} is older than {'.'.join(map(str, NODE_MIN))}")
 
 
-def install(place):
-    """The packages of the adapters, once; an error text, or None."""
-    if shutil.which("npm") is None:
-        return "npm is not installed"
-    with open(f"{HERE}/node/package-lock.json", encoding="utf-8") as file:
-        wanted = file.read()
-    with contextlib.suppress(OSError):
-        with open(f"{place}/complete", encoding="utf-8") as file:
-            if file.read() == wanted:
-                return None
-    os.makedirs(place, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(f"{HERE}/node/{name}", place)
-    done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
-    if done.returncode != 0:
-        return f"npm ci: {' '.join(done.stdout.decode().split())[-300:]}"
-    with open(f"{place}/complete", "w", encoding="utf-8") as file:
-        file.write(wanted)
-    return None
-
-
 def link_or_copy(source, target):
     """A hard link is cheap; another file system needs a copy."""
     try:
@@ -239,7 +209,7 @@ def wheel(tap, lab):
 
 def adapters(tap, lab, place):
     """The real packages, with a Node that is new enough for them."""
-    why = install(place) if platform.machine() == "x86_64" else "the lock file has the Node of x86-64"
+    why = npm.install_locked(place, f"{HERE}/node") if platform.machine() == "x86_64" else "the lock file has the Node of x86-64"
     if why is not None:
         tap.skip("adapters, types", why)
         return
@@ -321,8 +291,7 @@ def main():
             adapters(tap, lab, os.path.abspath(args.place))
     finally:
         lab.close()
-    print(f"1..{tap.count}")
-    return 1 if tap.failed else 0
+    return tap.finish()
 
 
 if __name__ == "__main__":

@@ -19,35 +19,15 @@ import threading
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, f"{os.path.dirname(HERE)}/session"]
+sys.path[:0] = [HERE, os.path.dirname(HERE), f"{os.path.dirname(HERE)}/session"]
 
-from questions import asking, end, secret  # noqa: E402  the path has to be set first
+import npm  # noqa: E402  the path has to be set first
+from questions import asking, end, secret  # noqa: E402
 from service import Service  # noqa: E402
 
 PACKAGES = {"playwright-core": "1.65.1", "axe-core": "4.14.0"}
 EVIL = "<img src=x onerror=alert(1)>\"'\x1b[31mred\x1b[0m"
 OUTPUT = "\n> shop@2.4.0 test\n> vitest run\n\n \x1b[32m✓\x1b[39m src/cart.test.ts (6 tests) 31ms\n \x1b[32m✓\x1b[39m src/price.test.ts (4 tests) 12ms\n"
-
-
-def install(place):
-    """An error text, or None."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        return "npm is not installed"
-    stamp = json.dumps(PACKAGES)
-    if os.path.exists(f"{place}/complete") and open(f"{place}/complete", encoding="utf-8").read() == stamp:
-        return None
-    shutil.rmtree(place, ignore_errors=True)
-    os.makedirs(place)
-    with open(f"{place}/package.json", "w", encoding="utf-8") as out:
-        json.dump({"private": True}, out)
-    words = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", place, *words],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if done.returncode != 0:
-        return f"npm install: {done.stdout.decode()[-200:].strip()}"
-    with open(f"{place}/complete", "w", encoding="utf-8") as out:
-        out.write(stamp)
-    return None
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -145,7 +125,7 @@ def main():
     parser.add_argument("--shots", help="a directory for screenshots")
     args = parser.parse_args()
     chromium = shutil.which("chromium")
-    problem = "chromium is not installed" if chromium is None else install(os.path.abspath(args.place))
+    problem = "chromium is not installed" if chromium is None else npm.install(os.path.abspath(args.place), PACKAGES)
     if problem:
         print(f"ok 1 - the page in a browser # SKIP {problem}\n1..1")
         return 0

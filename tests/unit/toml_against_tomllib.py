@@ -12,11 +12,17 @@ reason is a row of DIFFERENCES.  Prints TAP; exit 1 when a test fails.
 
 import json
 import math
+import os
 import random
 import re
 import subprocess
 import sys
 import tomllib
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from tap import Tap  # noqa: E402  the path has to be set first
 
 DEFAULT_SEED = 20240229
 DEFAULT_COUNT = 8000
@@ -304,22 +310,6 @@ def disagreement(text, answer, want):
     if want is None or any(known in error and shows(want) for known, shows, _ in DIFFERENCES):
         return None
     return "refused, tomllib accepts: " + error
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.bad = 0
-
-    def test(self, name, problems):
-        self.count += 1
-        self.bad += bool(problems)
-        for problem in problems[:10]:
-            print("# " + problem)
-        print("%s %d - %s" % ("not ok" if problems else "ok", self.count, name))
-
-    def finish(self):
-        print("1..%d" % self.count)
-        return 1 if self.bad else 0
 
 
 def compare(tap, name, program, texts):
