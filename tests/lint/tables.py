@@ -211,3 +211,19 @@ def quoted(tree):
         if found != 1:
             bad.append(f"{MUTATION}: {name}: src/{file} has {found} of {old!r}")
     return bad
+
+
+@check("every word of `layers` in the escape rows is in a table of tests/mutation/switches.py",
+       replace("tests/escape/page.case", "layers = judge+gate", "layers = judge+gates"))
+def layers(tree):
+    places = [os.path.join(ROOT, "tests/escape"), os.path.join(ROOT, MUTATION)]
+    sys.path[:0] = places
+    try:
+        import rows
+        import switches
+    finally:
+        del sys.path[:len(places)]
+    words = {**switches.SWITCHES, **switches.FIXED}
+    return [f"{row.where}: {row.ident}: layers: {word}" for row in rows.read_rows(tree.path("tests/escape"))
+            if not row["limit"] and row.concerns("full")
+            for word in re.sub(r"\([0-9]+\)", "", row["layers"]).replace("+", " ").split() if word not in words]

@@ -168,6 +168,7 @@ SWITCHES = {
 FIXED = {
     "launcher": "many checks before a run; each is a mutant of its own in mutate.py",
     "rules": "paths judged by the broker when they are used; each rule and call is a mutant of its own in mutate.py",
+    "broker": "sockets of another network namespace and socket files of the host, which it refuses when they are used; it has unit tests",
     "gate": "what its resolver, proxies and readers turn down before a rule is asked; they have tests and fuzzers of their own",
     "supervisor": "what the process outside does with streams, signals and the end of a run; no layer of the child",
     "kernel": "the kernel's own rule; Corral adds nothing to it",
