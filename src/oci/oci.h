@@ -19,7 +19,11 @@
  *      rewritten; subcommands and options that are not in a table are refused; an exec in a
  *      container that this verb did not create is refused.
  *  O2  the command is under the engine's seccomp profile.  It stays in force in the container, and
- *      the filter of the sandbox refuses each call that is added to it.
+ *      the filter of the sandbox refuses each call that is added to it, or the call can only take
+ *      rights away.  Exception: with `nested = true` in the policy, that filter permits namespaces
+ *      to an ordinary user of the container: clone, unshare, pivot_root, umount2, sethostname and
+ *      setdomainname (plan/nested.c).  They act on namespaces of the nested sandbox; the mounts of
+ *      the run are locked there.
  *  O3  the engine's bundle is not changed, except for the directory of the copy.
  *
  * Should:   fail with a message on stderr and in the file of --log, which engines show.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds the system calls of a sandbox's set-up to the engine's seccomp profile.
  *
- * The profile is inherited by the command, so that a call may be added only if the filter of the
- * sandbox refuses it to the command, or if it can only take rights away (O2).
+ * The command inherits the profile, so a call may be added only if the filter of the sandbox
+ * refuses it to the command, or if it can only take rights away (O2).  The reasons below are those
+ * of a policy without `nested = true`.
  *
  * Should:   remove the calls from the other rules, which may refuse them or check their arguments.
  * Must not: change the action for any other call.
