@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the plan of a container into the words of `docker run`.
+/* Turns the plan of a container into the arguments of `docker run`.
  *
- * Should:   write one word for each value, so that no shell and no list needs quoting.
+ * Should:   write one argument for each value, so that nothing needs quoting.
  * Must not: pull an image; add a capability; mount a directory of the system.
  * Fails:    closed: a path that the engine's syntax cannot have is an error. */
 #include "docker/container.h"
@@ -278,7 +278,7 @@ static void put_environment(struct words *w, const struct policy *p) {
 	}
 }
 
-/* The first program of the container, which leads to the gate (data/container_start.h). */
+/* The first program of the container, which connects it to the gate (data/container_start.h). */
 static void put_start(struct words *w, const struct host *h) {
 	struct container_run *c = w->c;
 	char list[GATE_LISTENERS_MAX * sizeof "65535,"] = "";

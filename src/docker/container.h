@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backends docker and podman: a plan becomes the arguments of `docker run`.
  *
- * Theory.  The root file system is an image, named by its digest and never pulled.  The plan of the
- * kernel's namespaces is made as always, and everything in it that belongs to the workspace and to
- * the grants becomes a mount of the engine; the system's own directories come from the image.  No
- * broker checks names, so rules about names hold for files that exist when the run starts.
+ * Theory.  The root file system is an image, named by its digest and never pulled.  The plan is
+ * built as for a run in namespaces; its mounts of the workspace and of the grants become mounts of
+ * the engine, and the system's own directories come from the image.  No broker checks names, so
+ * rules about names hold for files that exist when the run starts.
  *
  *   supervisor ──clone──> watcher ──fork──> docker run ──socket──> daemon ──> container
  *
@@ -19,9 +19,9 @@
  *
  *   dies             noticed by                      then
  *   supervisor       watcher: channel, its pidfd     the container is removed
- *   docker run       watcher: its pidfd              that is the end; the container is removed
+ *   docker run       watcher: its pidfd              the run ends; the container is removed
  *   watcher          supervisor: end-of-file         the supervisor removes the container
- *   both at once     nobody                          the engine runs the command to its end
+ *   both at once     no process                      the engine runs the command to its end
  *
  * Because of the last row `lifetime` is reported as weaker. */
 #ifndef CORRAL_DOCKER_CONTAINER_H
@@ -42,7 +42,7 @@ struct container_run {
 	const char *name;
 	const char *program;
 	char **run; /* "docker", "run", …, the image; the command follows */
-	/* With a gate: the words between them (data/container_start.h), and the ports. */
+	/* With a gate: the arguments between them (data/container_start.h), and the ports. */
 	char *start[4];
 	uint16_t *ports;
 	size_t nports; /* 0: no gate */

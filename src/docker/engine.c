@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the engine's command and queries it for the limits that it enforces and for the image.
  *
- * Should:   use the command of a system directory, with an environment from nothing.
+ * Should:   use the command of a system directory, with an environment that begins empty.
  * Must not: search the caller's PATH, which may lead into a workspace; use a daemon of another
- *           machine, whose directories are not these; pull an image.
+ *           machine, whose directories are not those of this host; pull an image.
  * Fails:    closed: an engine that does not answer, or lacks seccomp or the image, is an error. */
 #include "docker/container.h"
 
@@ -28,7 +28,7 @@
 
 static const char *const directories[] = {"/usr/bin/", "/usr/local/bin/", "/bin/", "/snap/bin/"};
 
-/* In the order of the words of its answer: security options, then limits. */
+/* In the order of the fields of its answer: security options, then limits. */
 static const struct engine_row {
 	const char *name;
 	const char *format;   /* of `info` */

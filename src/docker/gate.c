@@ -61,8 +61,8 @@ int container_gate(struct arena *a, const struct policy *p, const struct host *h
 	}
 	if (h->container->start == NULL) {
 		(void)err_set(e, ERR_SETUP, WHERE,
-			      "the program corral, which leads from a container of %s to the gate, "
-			      "is not beside this program",
+			      "the program corral, which connects a container of %s to the gate, "
+			      "is not in the directory of this program",
 			      engine_name(p));
 		return err_fix(e, "run it as `corral run`, or use --backend auto");
 	}

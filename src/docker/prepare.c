@@ -132,7 +132,8 @@ static struct policy policy_of(const struct policy *p) {
 	own.values[KEY_MIN_LEVEL].num = LEVEL_NONE;
 	own.values[KEY_REQUIRE].count = 0;
 	if (is_filtered(p)) {
-		/* Without a broker nothing leads a connect(2) to the gate, but its proxies do. */
+		/* Without a broker no connect(2) is forwarded to the gate; programs use its
+		 * proxies. */
 		own.values[KEY_NET_PROXY] = (struct value){
 			.set = true, .num = 1, .origin = p->values[KEY_NET_MODE].origin};
 	}

@@ -2,7 +2,8 @@
 /* Writes the tables of the seccomp filter as the profile of a container engine.
  *
  * Should:   allow a call exactly where the BPF program of the same tables does.
- * Must not: use SCMP_CMP_NE, which an argument with bits above the 32nd passes.
+ * Must not: use SCMP_CMP_NE: it compares 64 bits, so that a refused value with a bit above the
+ *           32nd, which the kernel ignores, would pass.
  * Fails:    closed: a call that no line allows is refused; a profile that does not fit in memory is
  *           an error. */
 #include "docker/seccomp_json.h"

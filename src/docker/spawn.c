@@ -2,7 +2,7 @@
 /* Starts the watcher of a container, and ends it (container.h has the theory).
  *
  * The watcher is a clone of a caller that may have threads: like pid 1 of a sandbox it makes system
- * calls and nothing else, so all words that it executes are made here (E2).
+ * calls and nothing else, so all arguments that it executes are made here (E2).
  *
  * Should:   write the files that the engine reads into the directory of the run.
  * Must not: leave a process, a file or a container behind when a step fails.
@@ -81,16 +81,16 @@ static int make_words(struct arena *a, const struct spawn_request *r, struct wat
 			  word(c->rm_option), NULL},
 	       7 * sizeof *k->remove);
 	if (c->removes) {
-		memcpy(k->tell,
+		memcpy(k->inspect,
 		       (char *[]){program, word("events"), since, k->until_word, filter,
 				  word("--format={{.Status}}"), NULL},
-		       7 * sizeof *k->tell);
+		       7 * sizeof *k->inspect);
 	} else {
-		memcpy(k->tell,
+		memcpy(k->inspect,
 		       (char *[]){program, word("inspect"),
 				  word("--format={{.State.StartedAt}} oom={{.State.OOMKilled}}"),
 				  name, NULL},
-		       5 * sizeof *k->tell);
+		       5 * sizeof *k->inspect);
 	}
 	return 0;
 }

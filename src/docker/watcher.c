@@ -2,10 +2,10 @@
 /* The watcher: watches a container, and outlives the supervisor (container.h has the theory).
  *
  * The watcher is a clone of a caller that may have threads: like pid 1 of a sandbox it makes system
- * calls and nothing else, so all words that it executes are made before (E2).
+ * calls and nothing else, so all arguments that it executes are made before (E2).
  *
  * Should:   remove the container when the command ends, on an order, and when the
- *           supervisor is gone; report how the command ended in the words of every backend.
+ *           supervisor is gone; report how the command ended, as every backend does.
  * Must not: leave before the engine's command has ended: until then a container may still be made.
  * Fails:    closed: a container that cannot be started is an error, and nothing of it is left. */
 #include "docker/watcher.h"
@@ -141,19 +141,19 @@ static bool contains(const char *text, size_t len, const char *word) {
 	return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-struct told {
+struct engine_record {
 	bool started, oom;
 };
 
 /* The engine's record of the container: events, or its state. */
-static struct told ask_engine(struct watcher *k) {
+static struct engine_record read_record(struct watcher *k) {
 	char text[2048];
 	int ends[2];
 	size_t len = 0;
 	ssize_t n;
 
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		return (struct told){.started = true};
+		return (struct engine_record){.started = true};
 	}
 	auto_fd from = ends[0];
 	auto_fd to = fd_duplicate(ends[1], 10);
@@ -170,16 +170,17 @@ static struct told ask_engine(struct watcher *k) {
 		}
 		at[9] = '\0';
 	}
-	execute(k, k->tell, to);
+	execute(k, k->inspect, to);
 	drop_fd(&to);
 	while (len < sizeof text && (n = read(from, text + len, sizeof text - len)) > 0) {
 		len += (size_t)n;
 	}
 	if (k->c->removes) {
-		return (struct told){contains(text, len, "start"), contains(text, len, "oom")};
+		return (struct engine_record){contains(text, len, "start"),
+					      contains(text, len, "oom")};
 	}
-	return (struct told){len > 0 && !contains(text, len, "0001-01-01"),
-			     contains(text, len, "true")};
+	return (struct engine_record){len > 0 && !contains(text, len, "0001-01-01"),
+				      contains(text, len, "true")};
 }
 
 /* The engine reports a signal as 128 + its number. */
@@ -200,7 +201,7 @@ static void report(struct watcher *k, int status) {
 		.kind = REPORT_EXIT, .status = status_of(status), .timed_out = k->timed_out};
 
 	if (own || shot || !k->c->removes) {
-		struct told t = ask_engine(k);
+		struct engine_record t = read_record(k);
 		if (!t.started && !k->killed) {
 			r.kind = REPORT_ERROR;
 			r.err = k->failures[own ? code - WATCHER_STATUS_ENGINE : 0];

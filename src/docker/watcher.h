@@ -17,9 +17,9 @@ struct watcher {
 	const struct plan *plan;
 	const struct container_run *c;
 	char **run; /* with the command */
-	char *kill[6], *remove[7], *tell[12];
+	char *kill[6], *remove[7], *inspect[12];
 	char signal_word[24]; /* in kill[] */
-	char until_word[40];  /* in tell[] */
+	char until_word[40];  /* in inspect[] */
 	/* From WATCHER_STATUS_ENGINE on, and of the container's first program. */
 	struct err failures[WATCHER_STATUSES + 1];
 	int channel, supervisor, lock; /* descriptors */
