@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host, Origin and Authorization of a request.
  *
- * Should:   refuse a request that a web page has a browser send.
+ * Should:   refuse a request that a browser sends for a web page.
  * Must not: compare a name that the parser has not normalised.
  * Fails:    closed: a field that occurs twice, or has another form, is refused. */
 #include "http/check.h"

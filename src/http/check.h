@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether a request to a server on the loopback interface comes from a client of its user.
  *
- * A page of any web site can let a browser send requests to 127.0.0.1.  Such a request has the
+ * A page of any web site can make a browser send requests to 127.0.0.1.  Such a request has the
  * Origin of the site, or after DNS rebinding its Host; the Host and the Origin of a local client
  * have the name or the address of this computer.  Other users of the computer can connect as well:
  * the token stops them. */

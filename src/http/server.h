@@ -57,7 +57,8 @@ void http_server_stop(struct http_server *s);
 
 int http_server_fd(const struct http_server *s);
 
-/* Serves what is ready.  Returns the milliseconds until the next deadline; -1: none. */
+/* Serves the descriptors that are ready.  Returns the milliseconds until the next deadline; -1:
+ * none. */
 int http_server_turn(struct http_server *s);
 
 /* Whether a response has got bytes since the last turn. */

@@ -2,8 +2,8 @@
 /* Decides when the supervisor gets the sandbox's mount namespace.
  *
  * A short command ends before the supervisor needs it.  The last holder of a mount namespace tears
- * its mounts down and waits for RCU: that should be pid 1, for which nobody waits.  So pid 1 keeps
- * the descriptor until the command has run for a moment.
+ * its mounts down and waits for RCU: that should be pid 1, whose exit delays no process.  So pid 1
+ * keeps the descriptor until the command has run for a moment.
  *
  * Should:   send it before linux/follow.c would look for replaced files.
  * Must not: let the command inherit it.

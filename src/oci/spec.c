@@ -178,7 +178,7 @@ static int show_own(json_t *mounts, const struct oci_sources *s, struct err *e) 
 
 /* ---- masks ---- */
 
-/* The sandbox hides or protects it in its own /proc, whoever the caller is. */
+/* The sandbox hides or protects it in its own /proc, for every user. */
 static bool is_made_inside(const char *path) {
 	return path_table_find(&proc_hidden, path) != NULL ||
 	       path_table_find(&proc_readonly, path) != NULL;

@@ -202,9 +202,9 @@ static const char *real_runtime_dir(struct builder *b, const char *xdg, const ch
 	return full == NULL || streq(full, name) ? NULL : full;
 }
 
-/* Where the daemon has its sockets (base/runtime_dir.h): who can replace one answers the questions
- * of other runs.  The system's directory by its name: no call for a run whose grants do not show
- * it.  Root without a login has one of two. */
+/* The directories of the daemon's sockets (base/runtime_dir.h): a command that replaced a socket
+ * could answer the questions of other runs.  /run/user/UID is not resolved, so a run whose grants
+ * do not show it makes no system call for it.  Root without a login has one of two directories. */
 static void name_runtime_dirs(struct builder *b) {
 	const char **own = &b->plan->own_dirs[OWN_RUNTIME];
 	const char *xdg = plan_caller_variable(b->h, "XDG_RUNTIME_DIR");

@@ -5,7 +5,7 @@
  * Any other belongs to the revision of the handshake.  A client may send both.
  *
  * Should:   know for each method in which sort of revision it exists.
- * Must not: work for a client whose revision is not known.
+ * Must not: serve a client whose revision is not known.
  * Fails:    with an error response. */
 #include "rpc/mcp_client.h"
 

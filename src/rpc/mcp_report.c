@@ -2,7 +2,7 @@
 /* The MCP tools that report: sandbox_status, explain, why.
  *
  * Should:   answer about the policy of this server, which is that of its commands.
- * Must not: tell whether a file exists that the sandbox hides; give a value of the environment.
+ * Must not: reveal whether a file exists that the sandbox hides; give a value of the environment.
  * Fails:    with the library's error as the reply. */
 #include "rpc/mcp_call.h"
 

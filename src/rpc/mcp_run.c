@@ -23,8 +23,8 @@
 
 /* ---- the policy of a call ---- */
 
-/* Whether the sandbox shows a directory, without a word on a path that it hides.  A path that the
- * library only looked up on the host would tell whether it exists. */
+/* Checks that the sandbox shows a directory.  The error for a hidden path does not depend on
+ * whether the path exists on the host. */
 static int check_path(const struct mcp_call *call, const struct corral_check *check,
 		      struct mcp_reply *reply) {
 	struct corral_files *files = NULL;
@@ -49,7 +49,7 @@ static int check_path(const struct mcp_call *call, const struct corral_check *ch
 }
 
 /* Whether the path is in the private HOME.  The library looks chdir up on the host, where the same
- * path is a file of the user that the sandbox hides: its error would tell whether that exists. */
+ * path is a file of the user that the sandbox hides: its error would reveal whether that exists. */
 static bool is_in_home(const struct mcp_call *call, const char *path) {
 	const struct corral_check check = {.path = path, .write = 0};
 	struct corral_files *files = NULL;

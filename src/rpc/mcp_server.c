@@ -25,7 +25,7 @@
 /* After that the loop looks this often whether the calls have ended. */
 #define LAST_LOOK_MS 50
 
-/* ---- what every transport has ---- */
+/* ---- shared by the transports ---- */
 
 static int open_signals(void) {
 	sigset_t set;

@@ -154,7 +154,7 @@ static void put_stream(struct buf *out, const json_t *data, const char *name, bo
 	}
 }
 
-/* false: nothing to tell: the call's own time-out. */
+/* false: nothing was written: the denial is the call's own time-out. */
 static bool put_denial(struct buf *out, const json_t *denial) {
 	const char *why = member(denial, "why"), *remedy = member(denial, "remedy");
 	const char *option = member(denial, "allow_with"), *origin = member(denial, "origin");

@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A keeper that nobody has used for so long ends: its sandboxes hold the file systems that they
+/* A keeper that no run has used for so long ends: its sandboxes hold the file systems that they
  * show. */
 #define IDLE_MS ((int64_t)5 * 60 * 1000)
 

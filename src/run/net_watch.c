@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the gate's decisions as they come: looks at its log five times a second.
+/* Reports the gate's decisions while the command runs: reads the gate's log five times a second.
  *
  * The log is shared memory, and the gate sends no message about a new entry: so the gate pays
- * nothing, and neither does a run that nobody watches.
+ * nothing, and neither does a run without a listener.
  *
  * Should:   read the entries only when a counter of the log has changed.
- * Must not: tell a decision twice, or more than NET_WATCH_PER_SECOND in a second; trust the log
+ * Must not: report a decision twice, or more than NET_WATCH_PER_SECOND in a second; trust the log
  *           (netlog.c checks it).
  * Fails:    open: the result of the command has every decision. */
 #include "run/net_watch.h"

@@ -5,12 +5,12 @@
 
 #include "run/netlog.h"
 
-/* Decisions that are told in a second; the rest are counted in `more`. */
+/* Decisions that are reported in a second; the rest are counted in `more`. */
 #define NET_WATCH_PER_SECOND 64U
 
-/* Who wants them: `news` has those since the last call, and is valid during the call. */
+/* A receiver of decisions: `news` has those since the last call, and is valid during the call. */
 struct net_listener {
-	void (*decided)(void *arg, const struct netlog *news); /* NULL: nobody */
+	void (*decided)(void *arg, const struct netlog *news); /* NULL: none */
 	void *arg;
 };
 

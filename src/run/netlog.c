@@ -246,7 +246,7 @@ static bool is_refused_name(const struct netlog_item *item) {
 }
 
 /* A resolver that was refused NAME tries NAME.DOMAIN with each domain of `search`.  That is refused
- * as well, and a rule for it would help nobody. */
+ * as well, and a rule for it would have no effect. */
 static bool is_search(const struct netlog *n, const struct netlog_item *item) {
 	for (size_t i = 0; i < n->count; i++) {
 		const struct netlog_item *first = &n->items[i];

@@ -244,7 +244,7 @@ static char *result_text(const json_t *result) {
 	return text;
 }
 
-/* A short text stays as it is, and is parsed when somebody looks at it. */
+/* A short text stays as it is, and is parsed when a view reads it. */
 static char *kept_text(const char *text) {
 	if (strlen(text) <= RESULT_AS_IS) {
 		return strdup(text);

@@ -74,7 +74,7 @@ void commands_finished(struct live *l, uint32_t call, const char *text);
 /* New decisions of the gate while it runs; text as of struct corral_exec_options. */
 void commands_decided(struct live *l, uint32_t call, const char *text);
 
-/* commands_decisions.c: keeps them for the view, and tells the subscribers. */
+/* commands_decisions.c: keeps them for the view, and sends them to the subscribers. */
 void commands_decisions_add(const struct live *l, struct command *c, const json_t *news);
 
 /* Those of a session: running ones, or all. */

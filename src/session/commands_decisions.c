@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate's decisions about a command that runs: kept for its view, and told as events.
+/* The gate's decisions about a command that runs: kept for its view, and sent as events.
  *
  * Should:   add equal decisions up, as the result of the command does.
  * Must not: keep more than DECISIONS_KEPT rows of a command.

@@ -238,9 +238,9 @@ static void conn_ready(struct watch *w, uint32_t events) {
 		flush(c);
 	}
 	if ((events & EPOLLIN) != 0 && !c->closing) {
-		/* One read.  Then the lines of the buffer, which epoll does not report again; what
-		 * is not read yet it does: a client that sends without pause has its turn like the
-		 * others. */
+		/* One read, and all lines of the buffer, which epoll does not report again.  It
+		 * does report bytes that are still in the socket, so a client that sends without
+		 * pause takes turns with the others. */
 		while (!c->closing && c->malformed < MALFORMED_MAX && read_line(c)) {
 			c->in.held = true;
 		}

@@ -5,9 +5,9 @@
  * directory; so a file that a rule hides is left out, also under another name, and the file that
  * was checked is the file that is read.
  *
- * Should:   copy the files that a command with `--read DIR` could read, and report the omitted
- * ones. Must not: follow a symlink; open anything but files and directories; copy more than the
- * bounds. Fails:    closed: the session is not created. */
+ * Should:   copy the files that a command with `--read DIR` could read, and report the others.
+ * Must not: follow a symlink; open anything but files and directories; copy more than the bounds.
+ * Fails:    closed: the session is not created. */
 #include "session/copy.h"
 
 #include "base/auto.h"

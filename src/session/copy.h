@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The copy of a directory that a session gets when it is created (--copy).
  *
- * The commands of the session write the copy, and nobody writes the original.  The copy is in a
+ * The commands of the session write to the copy, not to the original.  The copy is in a
  * directory beside the session's socket, and goes with the session. */
 #ifndef CORRAL_SESSION_COPY_H
 #define CORRAL_SESSION_COPY_H

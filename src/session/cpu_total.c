@@ -3,7 +3,7 @@
  *
  * Should:   count no time twice, and never less than before.
  * Must not: wait, or read more than PROCESSES_MAX processes.
- * Fails:    open: what cannot be read is not counted. */
+ * Fails:    open: a process that cannot be read is not counted. */
 #include "session/cpu_total.h"
 
 #include "base/auto.h"

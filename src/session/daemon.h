@@ -208,7 +208,7 @@ struct daemon {
 	struct command_table *ended; /* of sessions that have ended, the newest first */
 	struct asker_run *askers;    /* session/questions.h */
 	uint64_t last_question;
-	struct daemon_page *page; /* session/ui_page.h; NULL until somebody wants it */
+	struct daemon_page *page; /* session/ui_page.h; NULL until page.open */
 };
 
 /* ---- conn.c ---- */

@@ -3,7 +3,7 @@
  *
  * Should:   record a change of state in the database before a client gets an answer about it (H1).
  * Must not: wait for a supervisor; let one session's end touch another.
- * Fails:    closed: a supervisor that dies, or sends nonsense, ends its session (H5). */
+ * Fails:    closed: a supervisor that dies, or sends a malformed message, ends its session (H5). */
 #include "session/daemon.h"
 
 #include "base/auto.h"

@@ -291,8 +291,7 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 	return call;
 }
 
-/* What --tools of `session create` offers to the clients of the session; the administrator is none.
- */
+/* Refuses a tool that --tools of `session create` does not name; the admin socket has them all. */
 static int check_offer(const struct request *r, const char *tool, struct fault *f) {
 	if (r->conn->scope == SCOPE_ADMIN || mcp_tools_offers(r->live->tools, tool)) {
 		return 0;

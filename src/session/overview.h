@@ -73,7 +73,7 @@ struct overview_subscriber {
 	struct overview_subscriber *next;
 };
 
-/* The subscriber belongs to the caller, who unsubscribes before it is freed; also within event().
+/* The subscriber belongs to the caller, which unsubscribes before it is freed; also within event().
  */
 void overview_subscribe(struct daemon *d, struct overview_subscriber *s);
 void overview_unsubscribe(struct daemon *d, struct overview_subscriber *s);

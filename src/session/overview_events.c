@@ -3,9 +3,9 @@
  *
  * A plain run writes a slot of the file `runs` when it starts, and records of the audit log when it
  * ends; a run with --cow leaves a directory.  inotify(7) reports a change, and the
- * records are read SETTLE_MS later: a thousand runs in a second are some looks.
+ * records are read SETTLE_MS later, so that a thousand runs in a second cost a few reads.
  *
- * Should:   watch nothing while nobody is subscribed.
+ * Should:   watch nothing without a subscriber.
  * Must not: report a record twice; read without a bound: more than RECORDS_MAX new records are
  *           "lost".
  * Fails:    open: without inotify the records are looked at every LOOK_MS. */

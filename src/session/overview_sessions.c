@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions for front ends: a page of the list, and one session with its activity and commands.
  *
- * Should:   let the database page, 5,000 sessions cost what 50 do.
+ * Should:   let the database select the page: 5,000 sessions cost as much as 50.
  * Must not: show a token, or a value of the environment.
  * Fails:    with a fault. */
 #include "session/overview_views.h"

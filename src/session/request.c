@@ -207,7 +207,7 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 
-/* A handler removes members of params, which nobody else reads. */
+/* A handler removes members of params, which no other function reads. */
 static void answer(struct conn *c, const struct message *m, json_t *params) {
 	struct fault f = {.code = FAULT_FAILED};
 	json_t *result = NULL;

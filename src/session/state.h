@@ -2,7 +2,7 @@
 /* The states of a session, and the table of its transitions.
  *
  * Should:   be the only place that decides which state follows.
- * Must not: perform the transition: session/store.c records it, session/sessions.c acts. */
+ * Must not: perform the transition: session/store.c records it, session/live.c acts. */
 #ifndef CORRAL_SESSION_STATE_H
 #define CORRAL_SESSION_STATE_H
 

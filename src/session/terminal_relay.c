@@ -134,7 +134,7 @@ static unsigned read_message(struct terminal_relay *t) {
 		memcpy(&t->size, message + 1, sizeof t->size);
 		return TERMINAL_RESIZED;
 	}
-	return TERMINAL_LEFT; /* its end, or nonsense */
+	return TERMINAL_LEFT; /* end of file, or a malformed message */
 }
 
 /* ---- both ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connects the page to the daemon: its views, actions and events, and its descriptor in the loop.
  *
- * Should:   begin to listen when somebody asks for the page, not before.
+ * Should:   listen from the first page.open on, not before.
  * Must not: act for the page in a way that the admin socket could not.
  * Fails:    with the fault of the view or action. */
 #include "session/ui_page.h"

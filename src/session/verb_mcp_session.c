@@ -112,7 +112,7 @@ static int relay(int fd) {
 			return 0; /* the session or the daemon has ended, or the agent */
 		}
 		if (slots[0].revents != 0 && pass(STDIN_FILENO, fd) != 1) {
-			slots[0].fd = -1; /* the daemon still answers what it has got */
+			slots[0].fd = -1; /* the daemon still answers the requests that it has */
 			(void)shutdown(fd, SHUT_WR);
 		}
 	}

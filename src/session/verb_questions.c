@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral daemon questions` and `corral daemon answer`: what runs with --ask wait for.
+/* `corral daemon questions` and `corral daemon answer`: the questions of runs with --ask.
  *
  * Should:   print every name escaped: the command inside chose it.
  * Must not: answer "always", which is for the terminal of the run.

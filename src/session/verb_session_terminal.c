@@ -176,7 +176,7 @@ static void handle_signal(struct screen *s) {
 		send_size(s);
 		break;
 	case SIGCONT:
-		tty_raw(&s->tty); /* stopped by SIGSTOP, which nobody can handle */
+		tty_raw(&s->tty); /* SIGSTOP cannot be handled: the modes may have changed */
 		send_size(s);
 		break;
 	case SIGTSTP:

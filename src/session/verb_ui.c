@@ -26,7 +26,7 @@ static int file_error(struct corral_error *err, const char *path) {
 	return -1;
 }
 
-/* A file of the user alone that leads the browser to the address. */
+/* Writes a file that only the user can read, and that redirects the browser to the address. */
 static int write_start(const char *path, const char *url, struct corral_error *err) {
 	struct buf text;
 	int rc = -1;

@@ -39,7 +39,7 @@ struct wire_message {
 /* 0 or -errno; -EAGAIN: the other side does not read.  The descriptors stay the caller's. */
 int session_wire_send(int channel, const struct wire_message *m);
 
-/* 0 or -errno: -EAGAIN nothing is queued, -EBADMSG the other side is gone or sent nonsense. */
+/* 0 or -errno: -EAGAIN nothing is queued, -EBADMSG end of file or a malformed message. */
 int session_wire_receive(int channel, struct wire_message *ret);
 
 void session_wire_done(struct wire_message *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may see the page: invitations, visits (cookies) and the tokens of forms (U2, U3). */
+/* Access to the page: invitations, visits (cookies) and the tokens of forms (U2, U3). */
 #ifndef CORRAL_UI_AUTH_H
 #define CORRAL_UI_AUTH_H
 

@@ -2,8 +2,9 @@
 /* Escapes values.
  *
  * Should:   show each byte that a command printed, so that a person sees all of it.
- * Must not: write a character of a value that HTML, a terminal or the order of text could obey.
- * Fails:    closed: bytes that are not UTF-8 are U+FFFD. */
+ * Must not: write a character of a value that is markup, part of a terminal sequence, or a
+ *           directional mark.
+ * Fails:    closed: bytes that are not UTF-8 become U+FFFD. */
 #include "ui/html.h"
 
 #include "base/auto.h"

@@ -35,7 +35,7 @@ int64_t page_started(const json_t *run);
 void page_command(struct ui_page *p, const json_t *record);
 void page_whole_command(struct ui_page *p, const json_t *record);
 /* The beginning of a session's row, whose click opens its page: `row` is the start of its tag,
- * `cell` what stands between it and the link. */
+ * `cell` the HTML between it and the link. */
 void page_session_link(struct ui_page *p, const json_t *session, const char *row, const char *cell);
 /* The short lock line of a run: lock, network, duration, result. */
 void page_run_line(struct ui_page *p, const json_t *run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of views: a path of the page, the name of its data, and who renders them.
+/* The table of views: a path of the page, the name of its data, and the function that renders them.
  *
  * Should:   answer /api/NAME with the data themselves.
  * Must not: change anything (U2).

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server of the page: who is admitted, the exchange of an invitation, actions.
+/* The server of the page: admits requests, exchanges invitations for cookies, performs actions.
  *
  * Should:   explain to a person without a cookie how to get one.
  * Must not: change anything by GET (U2); act for a form that it did not make.
@@ -20,7 +20,7 @@
 #define ASSETS "/assets/"
 #define ID_MAX 64
 
-/* ---- who is admitted ---- */
+/* ---- admission ---- */
 
 /* A browser sends the origin of a request.  Another site may link to the page, no more. */
 static bool is_foreign(const struct http_request *r) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Charts of the audit log: runs over time, denials by rule, hosts, latency, the slowest runs.
  *
- * Should:   say which time they are of, and whether all records were read.
+ * Should:   name the period, and say whether all records were read.
  * Must not: draw a chart without a number.
  * Fails:    with empty charts. */
 #include "ui/page.h"

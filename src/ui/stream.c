@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Event streams of open pages.
  *
- * Should:   tell each page of each event, or that it missed some.
+ * Should:   send each event to each page, or report that some were lost.
  * Must not: queue more than STREAM_QUEUE_MAX for a page that does not read (U4); send an event to a
  *           page whose visit is over.
  * Fails:    by ending the oldest stream when there are too many; its page connects again. */

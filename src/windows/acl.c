@@ -100,7 +100,7 @@ static DWORD change(HANDLE h, PSID sid, const struct grant_entry *entries, size_
 		return code;
 	}
 	if (old == NULL) {
-		return ERROR_INVALID_ACL; /* everybody may do everything: nothing can be added */
+		return ERROR_INVALID_ACL; /* NULL: full access for everyone */
 	}
 	DWORD size =
 		old->AclSize + (DWORD)n * (DWORD)(sizeof(ACCESS_ALLOWED_ACE) + GetLengthSid(sid));

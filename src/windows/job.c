@@ -80,7 +80,7 @@ static DWORD rate_of(int64_t thousandths) {
 int job_create(const struct facts *facts, const struct run_choices *c, HANDLE *ret, struct err *e) {
 	DWORD flags =
 		JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION;
-	auto_handle job = CreateJobObjectW(NULL, NULL); /* without a name: nobody can open it */
+	auto_handle job = CreateJobObjectW(NULL, NULL); /* unnamed: no process can open it */
 	SIZE_T memory = 0;
 	DWORD processes = 0;
 

@@ -12,8 +12,8 @@
  * create on a tmpfs:
  *  - A path that no rule is about is an argument in the caller's memory.  A thread of the caller,
  *    a process that shares its memory, or one that may write to it (process_vm_writev(2), a shared
- *    mapping) can change it between the check and SECCOMP_USER_NOTIF_FLAG_CONTINUE.  That nobody
- *    does cannot be seen from outside.
+ *    mapping) can change it between the check and SECCOMP_USER_NOTIF_FLAG_CONTINUE.  The
+ *    broker cannot find out that no process does.
  *  - So the kernel would need a rule of its own that refuses the changed path.  Landlock has no
  *    rule about names: a right covers everything beneath a directory, and a right that is granted
  *    there cannot be taken away for one name.  A mount covers a name that exists, and a rule is

@@ -7,10 +7,10 @@
  * calls of a marked process in a child that has entered the same rulesets, in the same order.  The
  * child shares the guard's memory and descriptors (CLONE_VM, CLONE_FILES) and lives for one call.
  * The command can send signals to the child.  The guard waits for the child's stop as well as for
- * its end, and kills a child that was stopped: the call fails, and the guard waits for nobody.
+ * its end, and kills a child that was stopped: the call fails, and the guard does not hang.
  *
  * The mark is the hard limit RLIMIT_LOCKS, which the kernel does not use for anything.  A process
- * inherits it by fork and execve, and nobody in the sandbox can raise it; the filter refuses to
+ * inherits it by fork and execve, and no process of the sandbox can raise it; the filter refuses to
  * lower it.  It belongs to the process and a domain to a thread: a thread that has not entered the
  * domain is restricted all the same, and all others are exact.  A process that enters two domains,
  * in one thread or in two, is under both.  So a call is never made with more rights than the

@@ -4,10 +4,10 @@
  * Theory.  The kernel locks the run's mounts in the mount namespace of a nested sandbox, so that
  * bind mounts, and flags and propagation of its own mounts, need no check.  A new file system holds
  * files of its own, except overlayfs: the kernel empties the directory "work" in the directory that
- * the option workdir names, and asks nobody about the names in it.  An overlay cannot be mounted
- * without options, and none of the file systems that a nested sandbox needs takes a path as one.
- * So a call with options is made by a child of the guard, in the namespaces of the caller, with the
- * type and options that were checked: the caller could change its memory after a check.
+ * the option workdir names, without a notification for the names in it.  An overlay cannot be
+ * mounted without options, and none of the file systems that a nested sandbox needs takes a path as
+ * one.  So a call with options is made by a child of the guard, in the namespaces of the caller,
+ * with the type and options that were checked: the caller could change its memory after a check.
  *
  * Should:   let pass what the registers show to be harmless.
  * Must not: let pass a call whose type or options matter.
@@ -80,7 +80,7 @@ long serve_mount(struct call *c) {
 	if ((flags & MAGIC_MASK) == MAGIC) {
 		flags &= ~MAGIC_MASK;
 	}
-	/* In the run's own user namespace nobody has the capability. */
+	/* In the run's own user namespace no process has CAP_SYS_ADMIN. */
 	if ((flags & NOT_NEW) != 0 || c->args[4] == 0 || !view_is_foreign(c->b)) {
 		return call_let_pass(c);
 	}

@@ -25,7 +25,7 @@
  * A process leaves the run's user namespace for ever: setns(2) to it needs a capability in it.  And
  * in it no process has one, so all of them have the guard's root and mounts.  But they can be given
  * a descriptor or a working directory of another mount namespace, or use /proc/PID/root: so each
- * place is settled, whoever names it.
+ * place is settled, whichever process names it.
  *
  * Should:   never settle a place whose path in the guard's view is in doubt.
  * Must not: follow a magic link of another process (procfs) for such a caller.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounts a procfs that nobody can reach, so that a nested sandbox can mount its own; and clones the
+/* Mounts a procfs that no path leads to, so that a nested sandbox can mount its own; and clones the
  * caller's for a run that can mount none (plan.shares_proc).
  *
  * The kernel lets a user namespace mount a procfs only if its mount namespace has one that no

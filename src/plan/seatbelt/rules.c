@@ -5,7 +5,7 @@
  * Must not: write an exception as a rule that allows: it would open a path that another
  *           group or a mount closes.  An exception is a condition of the rules that it excepts.
  * Fails:    closed: ".git" of a repository that the run itself made is protected as well, because
- *           Seatbelt does not know who made a file. */
+ *           Seatbelt does not know which process created a file. */
 #include "plan/seatbelt/internal.h"
 
 #include "base/auto.h"
