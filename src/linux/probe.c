@@ -9,22 +9,18 @@
 
 #include "base/auto.h"
 #include "base/credentials.h"
-#include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/read_link.h"
 #include "base/str.h"
 #include "linux/program_output.h"
 #include "linux/cgroup.h"
-#include "linux/dir_names.h"
+#include "linux/host_files.h"
 #include "linux/kernel_api.h"
 #include "linux/scope.h"
 #include "linux/scratch.h"
 #include "plan/git/config.h"
 #include "plan/git/settings.h"
-#include "plan/look_kind.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/fs.h>
@@ -41,127 +37,6 @@
 
 /* /etc/passwd on a machine with many users; more is not read. */
 #define PASSWD_MAX ((size_t)4 * 1024 * 1024)
-
-/* ---- struct host_fs: the file system, for the plan ---- */
-
-/* The mode decides most cases without another system call: a successful lstat(2) shows that
- * every directory above can be searched.  An ACL shows in the group bits. */
-static bool reachable(uid_t own, const char *path, const struct stat *st) {
-	if ((st->st_mode & (S_IROTH | S_IWOTH)) != 0) {
-		return true;
-	}
-	if (own == 0) {
-		return true;
-	}
-	if (st->st_uid == own) {
-		return (st->st_mode & (S_IRUSR | S_IWUSR)) != 0;
-	}
-	if ((st->st_mode & (S_IRGRP | S_IWGRP)) == 0) {
-		return false;
-	}
-	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ||
-	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
-}
-
-static struct look real_look(void *ctx, const char *path) {
-	const uid_t *own = ctx;
-	struct stat st;
-	if (lstat(path, &st) != 0) {
-		return (struct look){.kind = LOOK_NOTHING};
-	}
-	return (struct look){
-		.kind = look_kind(st.st_mode),
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.uid = st.st_uid,
-		.mode = st.st_mode & 07777,
-		.names = st.st_nlink,
-		.reachable = reachable(*own, path, &st),
-	};
-}
-
-static bool real_readlink(void *ctx, const char *path, char *out, size_t cap) {
-	(void)ctx;
-	return read_link(path, out, cap);
-}
-
-/* Most paths have no symlink, which one openat2(2) shows.  The plan's paths are in normal form,
- * without "." and "..". */
-static bool is_canonical(const char *path) {
-	auto_fd fd = sys_openat2(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS);
-	return fd >= 0;
-}
-
-static bool real_resolve(void *ctx, const char *path, char *out, size_t cap) {
-	(void)ctx;
-	char full[PATH_MAX];
-	const char *from = is_canonical(path) ? path : realpath(path, full);
-	if (from == NULL || strlen(from) >= cap) {
-		return false;
-	}
-	memcpy(out, from, strlen(from) + 1);
-	return true;
-}
-
-static bool real_folds(void *ctx, const char *path) {
-	(void)ctx;
-	auto_fd fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && dir_folds(fd);
-}
-
-static bool is_dot(const char *name) {
-	return streq(name, ".") || streq(name, "..");
-}
-
-static bool list_entries(const char *path, bool links, void (*each)(void *arg, const char *name),
-			 void *arg) {
-	char space[4096]; /* opendir(3) would allocate one */
-	auto_fd dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long n;
-	if (dir < 0) {
-		return false;
-	}
-	while ((n = syscall(SYS_getdents64, dir, space, sizeof space)) > 0) {
-		for (long at = 0; at < n; at += dirent64_length(space + at)) {
-			const char *name = dirent64_name(space + at);
-			unsigned char type = dirent64_type(space + at);
-			bool wanted = !links || type == DT_LNK || type == DT_UNKNOWN;
-			if (wanted && !is_dot(name)) {
-				each(arg, name);
-			}
-		}
-	}
-	return true;
-}
-
-static bool real_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
-		      void *arg) {
-	(void)ctx;
-	return list_entries(path, false, each, arg);
-}
-
-static bool real_links(void *ctx, const char *path, void (*each)(void *arg, const char *name),
-		       void *arg) {
-	(void)ctx;
-	return list_entries(path, true, each, arg);
-}
-
-static bool real_read(void *ctx, const char *path, size_t limit, struct buf *out) {
-	(void)ctx;
-	struct stat st;
-	/* O_NONBLOCK: a FIFO there must not block. */
-	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       fd_read_all(fd, limit, out) == 0;
-}
-
-static size_t real_head(void *ctx, const char *path, char *out, size_t cap) {
-	(void)ctx;
-	struct stat st;
-	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, out, cap) : 0;
-	return n < 0 ? 0 : (size_t)n;
-}
 
 /* ---- the caller ---- */
 
@@ -542,25 +417,13 @@ int probe_host(struct arena *a, struct host *ret, struct err *e) {
 		.privileged = uid == 0,
 		.environ = (const char *const *)environ,
 		.cgroup = {.why = HOST_CGROUP_UNCHECKED},
-		.fs = {.look = real_look,
-		       .readlink = real_readlink,
-		       .resolve = real_resolve,
-		       .list = real_list,
-		       .links = real_links,
-		       .names = dir_names,
-		       .folds = real_folds,
-		       .read = real_read,
-		       .head = real_head},
 	};
 	char cwd[PATH_MAX];
 	const char *home;
-	uid_t *own = arena_alloc(a, sizeof *own);
-	if (own == NULL) {
-		return err_memory(e, "probe");
-	}
-	*own = uid;
-	h.fs.ctx = own;
 
+	if (host_files(a, uid, &h.fs, e) != 0) {
+		return -1;
+	}
 	/* First: HOME and the environment are not trusted if the user ids differ. */
 	if (credentials_check(e) != 0) {
 		return -1;
