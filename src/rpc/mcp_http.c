@@ -6,8 +6,7 @@
  * of 2026-07-28 has all that it needs in itself, and headers that repeat it.  A stream of a session
  * can be resumed (Last-Event-ID).
  *
- * Should:   end the calls of a client that closes its connection without resuming the stream, or
- *           that deletes its session (M3).
+ * Should:   end the calls of a client that leaves its stream or deletes its session (M3).
  * Must not: serve a request without the token, or of a web page (N1).
  * Fails:    closed, with an HTTP status and, where the protocol has one, a JSON-RPC error. */
 #include "rpc/mcp_http.h"
