@@ -17,12 +17,11 @@
 /* The calls of zygote and leaders; a filter without one of them would end the session. */
 static int check_filter(const struct plan *plan, struct err *e) {
 	static const enum syscall_id needed[] = {
-		CALL_chdir,          CALL_clone,       CALL_close,     CALL_close_range,
-		CALL_dup3,           CALL_execve,      CALL_exit,      CALL_exit_group,
-		CALL_fcntl,          CALL_getpid,      CALL_madvise,   CALL_mmap,
-		CALL_munmap,         CALL_prctl,       CALL_prlimit64, CALL_recvmsg,
-		CALL_rt_sigprocmask, CALL_sched_yield, CALL_sendto,    CALL_setsid,
-		CALL_wait4,          CALL_waitid,
+		CALL_chdir,     CALL_clone,   CALL_close,          CALL_close_range, CALL_dup3,
+		CALL_execve,    CALL_exit,    CALL_exit_group,     CALL_fcntl,       CALL_futex,
+		CALL_getpid,    CALL_madvise, CALL_mmap,           CALL_munmap,      CALL_prctl,
+		CALL_prlimit64, CALL_recvmsg, CALL_rt_sigprocmask, CALL_sched_yield, CALL_sendto,
+		CALL_setsid,    CALL_wait4,   CALL_waitid,
 	};
 
 	for (size_t i = 0; plan->denied != NULL && i < ARRAY_LEN(needed); i++) {

@@ -42,6 +42,12 @@ void warm_state_free(struct warm_state *w) {
 	}
 }
 
+static bool has_command(const struct warm_slot *s) {
+	uint64_t exec = atomic_load(&s->exec);
+
+	return exec != 0 && exec != WARM_WAITS;
+}
+
 static struct warm_slot *slot_of_leader(struct warm_state *w, pid_t pid) {
 	for (size_t i = 0; i < WARM_SLOTS; i++) {
 		struct warm_slot *s = &w->slots[i];
@@ -75,7 +81,7 @@ static bool free_slot_of(struct warm_state *w, pid_t pid) {
 uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid) {
 	const struct warm_slot *s = slot_of_leader(w, pid);
 
-	return s == NULL ? 0 : atomic_load(&s->exec);
+	return s == NULL || !has_command(s) ? 0 : atomic_load(&s->exec);
 }
 
 /* The commands cannot be served without the zygote, nor told apart without their leaders: when one
@@ -143,7 +149,7 @@ static void signal_tree(struct warm_state *w, uint64_t exec, int number) {
 		return;
 	}
 	for (size_t i = 0; i < WARM_SLOTS; i++) {
-		if (atomic_load(&w->slots[i].exec) != 0) {
+		if (has_command(&w->slots[i])) {
 			signal_slot(&w->slots[i], number);
 		}
 	}
@@ -153,7 +159,7 @@ size_t warm_commands(const struct warm_state *w) {
 	size_t n = 0;
 
 	for (size_t i = 0; i < WARM_SLOTS; i++) {
-		n += atomic_load(&w->slots[i].exec) != 0;
+		n += has_command(&w->slots[i]);
 	}
 	return n;
 }

@@ -4,7 +4,7 @@
  *   supervisor ──clone3──> pid 1 ──> zygote ──clone(VM|PARENT)──> leader ──vfork──> command
  *        │                   ▲                                      │                 └── …
  *        │  orders           │ leaders are its children             │ exit status
- *        ├── request, descriptors ──> zygote                        ▼
+ *        ├── request, descriptors ──> a waiting leader              ▼
  *        └────────────────────────────────────── a socket for each command
  *
  * Without namespaces the guard, below its wardens, has the place of pid 1.
@@ -13,7 +13,9 @@
  *    That process has entered every layer; it clones the zygote, which inherits them, the seccomp
  *    filter included.  So one listener serves all commands, and the broker is that of a run.
  * 2. A request is argv, environment, directory and rlimits, with the command's descriptors and the
- *    end of a socket that is its own (SCM_RIGHTS).  The zygote clones a leader for it.
+ *    end of a socket that is its own (SCM_RIGHTS).  A leader reads it: the zygote has cloned some
+ * in advance, which wait for a request.  Each serves one, and the zygote clones the next, so that a
+ *    leader has nothing of an earlier command.
  * 3. The leader is a child subreaper: processes that the command leaves behind become its
  *    children, after setsid(2) and double forks too.  So a command's tree is the leader's
  *    descendants.  The leader starts the command, sends its exit status, and stays until the last
@@ -62,9 +64,12 @@ struct reaper;
 /* A longer request comes in a memfd. */
 #define WARM_INLINE ((size_t)64 * 1024)
 
+/* The number of a leader that waits for a request. */
+#define WARM_WAITS UINT64_MAX
+
 /* One command.  The zygote takes a free slot; pid 1 frees it when it has reaped the leader. */
 struct warm_slot {
-	_Atomic uint64_t exec;  /* number of the command in its session; 0: free */
+	_Atomic uint64_t exec;  /* number of the command in its session; 0: free; WARM_WAITS */
 	_Atomic int32_t leader; /* pid in the sandbox; stored by clone(2) */
 	/* The command's pid, which is its process group and session; 0: not started or ended. */
 	_Atomic int32_t command;
@@ -186,7 +191,7 @@ bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status);
 /* The number of the command that this process leads; 0: it is no leader. */
 uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
 
-/* The number of slots that are in use. */
+/* The number of slots with a command. */
 size_t warm_commands(const struct warm_state *w);
 
 /* Executes an order about a command: ORDER_EXEC_SIGNAL, _TREE, or _FREEZE, for a tree that forks

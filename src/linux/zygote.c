@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The zygote of a session and the leaders of its commands; warm.h has the theory.
  *
+ * A leader that waits for a request saves the time of its clone: it reads the request from the
+ * zygote's socket itself.  The zygote sleeps on a futex meanwhile, and keeps WAITING of them.
+ *
  * Should:   start each command with the descriptors, arguments, limits and directory of its
  *           request; report its end once.
  * Must not: use errno or libc's wrappers (linux/raw_call.h): leaders share the zygote's memory and
@@ -16,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/wait.h>
 #include <sched.h>
 #include <signal.h>
@@ -36,15 +40,20 @@
 
 #define PAGE 4096
 
+/* Leaders that wait for a request.  When the last of them gets one, the zygote clones others at
+ * once; before that it has time until the command has started. */
+#define WAITING 2
+
 /* Where one leader and its command work until the command is executed. */
 struct place {
 	_Alignas(PAGE) char leader_stack[STACK];
 	char command_stack[STACK];
 	struct zygote *zygote;
 	struct warm_slot *slot;
-	char *data; /* the arrays and strings: bytes, or the memfd */
-	int status; /* the leader's end of the status socket */
-	int memory; /* the memfd; -1: none */
+	char *data;       /* the arrays and strings: bytes, or the memfd */
+	bool has_request; /* the zygote has read it */
+	int status;       /* the leader's end of the status socket */
+	int memory;       /* the memfd; -1: none */
 	int fds[WARM_FDS_MAX];
 	size_t nfds;
 	/* The failure of the command's process, which shares this memory. */
@@ -58,8 +67,11 @@ struct place {
 struct zygote {
 	const struct plan *plan;
 	struct warm_state *state;
-	int requests;         /* its socket */
-	struct place *places; /* as many as slots, and one more */
+	int requests; /* its socket */
+	/* Leaders that wait; a futex of the zygote. */
+	_Atomic uint32_t waiting;
+	_Atomic uint32_t closed; /* no supervisor is left */
+	struct place *places;    /* as many as slots, and one more */
 };
 
 /* ---- the command's own process ---- */
@@ -268,14 +280,55 @@ static int keep_status(const struct place *p) {
 	return 0;
 }
 
+/* Where the descriptors of a request are. */
+static void take_descriptors(struct place *p, const int fds[WARM_PASSED_MAX], size_t n) {
+	size_t first = 1 + p->inbox.request.in_memory;
+
+	p->status = fds[0];
+	p->memory = p->inbox.request.in_memory != 0 ? fds[1] : -1;
+	p->nfds = n - first;
+	memcpy(p->fds, fds + first, p->nfds * sizeof fds[0]);
+}
+
+static void wake_zygote(struct zygote *z) {
+	(void)raw_call(SYS_futex, raw_pointer(&z->waiting), FUTEX_WAKE_PRIVATE, 1);
+}
+
+/* Waits for a request.  The number of leaders that wait after it. */
+static uint32_t wait_for_request(struct place *p) {
+	struct zygote *z = p->zygote;
+	int fds[WARM_PASSED_MAX];
+	long n;
+
+	do {
+		n = warm_receive(z->requests, &p->inbox, fds);
+	} while (n == 0);
+	if (n < 0) {
+		atomic_store(&z->closed, 1);
+		(void)atomic_fetch_sub(&z->waiting, 1); /* the zygote may be about to wait for it */
+		wake_zygote(z);
+		(void)raw_call(SYS_exit_group, 0);
+	}
+	atomic_store(&p->slot->exec, p->inbox.request.exec);
+	take_descriptors(p, fds, (size_t)n);
+	return atomic_fetch_sub(&z->waiting, 1) - 1;
+}
+
 static int leader_main(void *arg) {
 	struct place *p = arg;
 	pid_t pid = -1;
+	bool wakes = false;
 
 	p->step = WARM_STARTED;
 	p->error = 0;
 	p->candidate = 0;
 	long r = raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (!p->has_request) {
+		wakes = wait_for_request(p) > 0;
+		if (!wakes) {
+			wake_zygote(p->zygote);
+		}
+	}
 	if (r == 0) {
 		r = warm_map(&p->inbox, p->memory, &p->data);
 	}
@@ -290,6 +343,9 @@ static int leader_main(void *arg) {
 			p->step = WARM_NO_PROCESS;
 			p->error = EAGAIN; /* errno may be another leader's */
 		}
+	}
+	if (wakes) {
+		wake_zygote(p->zygote); /* not before: the command comes first */
 	}
 	int status = keep_status(p);
 	struct warm_report failed = {.step = p->step, .error = p->error, .candidate = p->candidate};
@@ -327,48 +383,85 @@ static void refuse(int status, enum warm_step step) {
 	send_report(status, &(struct warm_report){.step = step, .error = EAGAIN});
 }
 
-/* Clones the leader, whose parent is pid 1. */
-static void start(struct place *p, const int fds[WARM_PASSED_MAX], size_t n) {
+/* Clones a leader, whose parent is pid 1, for this command. */
+static bool clone_leader(struct place *p, uint64_t exec) {
 	struct warm_slot *s = p->slot;
-	size_t first = 1 + p->inbox.request.in_memory;
 
-	p->status = fds[0];
-	p->memory = p->inbox.request.in_memory != 0 ? fds[1] : -1;
-	p->nfds = n - first;
-	memcpy(p->fds, fds + first, p->nfds * sizeof fds[0]);
 	atomic_store(&s->command, 0);
 	atomic_store(&s->leader, 0);
-	atomic_store(&s->exec, p->inbox.request.exec);
+	atomic_store(&s->exec, exec);
 	pid_t pid = clone(leader_main, p->leader_stack + sizeof p->leader_stack,
 			  CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, p, &s->leader,
 			  NULL, NULL);
 	if (pid < 0) {
 		atomic_store(&s->exec, 0);
-		refuse(p->status, WARM_NO_PROCESS);
 	}
+	return pid >= 0;
+}
+
+static struct place *place_of(struct zygote *z, long slot) {
+	struct place *p = &z->places[slot < 0 ? WARM_SLOTS : slot];
+
+	p->zygote = z;
+	p->slot = slot < 0 ? NULL : &z->state->slots[slot];
+	p->has_request = false;
+	return p;
+}
+
+/* One more leader waits; false: there is no slot, or the kernel refuses a process. */
+static bool add_leader(struct zygote *z) {
+	long slot = free_slot(z);
+
+	if (slot < 0) {
+		return false;
+	}
+	(void)atomic_fetch_add(&z->waiting, 1); /* before it can get a request */
+	if (!clone_leader(place_of(z, slot), WARM_WAITS)) {
+		(void)atomic_fetch_sub(&z->waiting, 1);
+		return false;
+	}
+	return true;
+}
+
+/* No leader waits: the zygote reads the next request itself, and tries again or refuses it. */
+static void serve_one(struct zygote *z) {
+	long slot = free_slot(z);
+	struct place *p = place_of(z, slot); /* a place of its own for one without a slot */
+	int fds[WARM_PASSED_MAX];
+	long n = warm_receive(z->requests, &p->inbox, fds);
+
+	if (n < 0) {
+		(void)raw_call(SYS_exit_group, 0);
+	}
+	if (n == 0) {
+		return;
+	}
+	take_descriptors(p, fds, (size_t)n);
+	p->has_request = true;
+	if (slot < 0) {
+		refuse(fds[0], WARM_NO_SLOT);
+	} else if (!clone_leader(p, p->inbox.request.exec)) {
+		refuse(fds[0], WARM_NO_PROCESS);
+	}
+	close_all(fds, (size_t)n);
 }
 
 static _Noreturn void zygote_run(struct zygote *z) {
-	/* For a request that finds no free slot. */
-	struct place *spare = &z->places[WARM_SLOTS];
-
 	for (;;) {
-		long slot = free_slot(z);
-		struct place *p = slot < 0 ? spare : &z->places[slot];
-		int fds[WARM_PASSED_MAX];
-
-		p->zygote = z;
-		p->slot = slot < 0 ? NULL : &z->state->slots[slot];
-		long n = warm_receive(z->requests, &p->inbox, fds);
-		if (n < 0) {
+		uint32_t waiting = atomic_load(&z->waiting);
+		if (atomic_load(&z->closed) != 0) {
 			(void)raw_call(SYS_exit_group, 0);
 		}
-		if (n > 0 && slot < 0) {
-			refuse(fds[0], WARM_NO_SLOT);
-		} else if (n > 0) {
-			start(p, fds, (size_t)n);
+		if (waiting < WAITING && add_leader(z)) {
+			continue;
 		}
-		close_all(fds, n > 0 ? (size_t)n : 0);
+		if (waiting == 0) {
+			serve_one(z);
+		} else {
+			/* Until a leader gets a request, and says so. */
+			(void)raw_call(SYS_futex, raw_pointer(&z->waiting), FUTEX_WAIT_PRIVATE,
+				       waiting, 0);
+		}
 	}
 }
 
