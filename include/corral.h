@@ -404,6 +404,13 @@ struct corral_exec_options {
 	 * one that was refused before; NULL: not wanted. */
 	void (*sent)(void *arg);
 	void *sent_arg;
+	/* Of corral_session_run: called once, when ready_fd is readable while it waits for the
+	 * command, or before it waits for a reader of the output; NULL: not wanted.  So a thread
+	 * can wait for a command and for its next one. */
+	void (*ready)(void *arg);
+	void *ready_arg;
+	int ready_fd;
+	int reserved;
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

@@ -58,6 +58,7 @@ int places_find(struct places *p, struct err *e) {
 	}
 	(void)snprintf(p->runtime, sizeof p->runtime, "%s", runtime);
 	(void)snprintf(p->sessions, sizeof p->sessions, "%s/s", runtime);
+	(void)snprintf(p->direct, sizeof p->direct, "%s/x", runtime);
 	(void)snprintf(p->pools, sizeof p->pools, "%s/p", runtime);
 	(void)snprintf(p->admin, sizeof p->admin, "%s/admin.sock", runtime);
 	(void)snprintf(p->state, sizeof p->state, "%s", state);

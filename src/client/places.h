@@ -6,6 +6,8 @@
  *     daemon.lock                      held while the daemon runs
  *     s/ID.sock                        one a session, 0600
  *     s/ID.c                           the copy of a session with one (session/copy.h)
+ *     x/ID, x/NAME                     of its supervisor, for `corral session exec`, while the
+ *                                      session is RUNNING; 0600 (client/direct.h)
  *     p/KEY.sock                       one a pool of sandboxes, 0600 (linux/parked.h)
  *   ~/.local/state/corral/daemon/      0700, in the state directory of Corral
  *     sessions.db, daemon.lock */
@@ -19,6 +21,7 @@
 struct places {
 	char runtime[PATH_MAX];  /* …/corral */
 	char sessions[PATH_MAX]; /* …/corral/s */
+	char direct[PATH_MAX];   /* …/corral/x */
 	char pools[PATH_MAX];    /* …/corral/p */
 	char state[PATH_MAX];
 	char admin[PATH_MAX], database[PATH_MAX];

@@ -2,9 +2,10 @@
 /* `corral session exec`: runs a command in a session.  In both binaries: most of the time that it
  * took was the start of corrald.
  *
- * The daemon passes stdin, stdout and stderr to the supervisor of the session, which relays their
- * bytes: the command gets none of these descriptors.  If this process ends, the daemon kills the
- * command.  With a terminal (session/verb_session_terminal.c) it does not.
+ * The supervisor of the session gets stdin, stdout and stderr, from this process (client/direct.h)
+ * or through the daemon, and relays their bytes: the command gets none of these descriptors.  If
+ * this process ends, the command is killed.  With a terminal (session/verb_session_terminal.c) it
+ * does not.
  *
  * Should:   exit with the status of the command, as `corral run` does.
  * Must not: read a token from an argument or a variable.
@@ -14,6 +15,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "client/client.h"
+#include "client/direct.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +126,25 @@ static int run(const struct invocation *inv, const char *const *argv,
 	return rc;
 }
 
+/* With the streams of this process, and no result object: the supervisor of the session runs it
+ * without the daemon.  1: the daemon has to. */
+static int run_direct(const struct invocation *inv, const char *const *argv, int *ret_status,
+		      struct corral_error *err) {
+	const char *id = getenv("CORRAL_SESSION_ID");
+	json_int_t timeout = 0;
+
+	if (inv->json || inv->result_fd != NULL || inv->token_file != NULL ||
+	    (id != NULL && streq(id, inv->words[0]))) {
+		return 1;
+	}
+	if (verb_duration(inv->exec_time, "--timeout", &timeout, err) != 0) {
+		return -1;
+	}
+	const struct direct_command c = {
+		.argv = argv, .directory = inv->exec_dir, .timeout_ms = timeout};
+	return direct_exec(inv->words[0], &c, ret_status, err);
+}
+
 int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 	auto_free const char **argv = NULL;
 	struct invocation command = *inv;
@@ -148,9 +169,13 @@ int verb_session_exec(struct invocation *inv, struct corral_error *err) {
 		return verb_exec_terminal(inv, argv, err);
 	}
 	struct result_place place;
+	int status = 0, rc = run_direct(inv, argv, &status, err);
+	if (rc != 1) {
+		return rc == 0 ? status : -1;
+	}
 	if (result_place(inv, &place, err) != 0) {
 		return -1;
 	}
-	int status = run(inv, argv, &place, err);
+	status = run(inv, argv, &place, err);
 	return status >= 0 ? status : report_failure(inv, &place, err);
 }

@@ -186,6 +186,9 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		.watch = {o->output, o->output_arg, o->output_all != 0},
 		.sent = o->sent,
 		.sent_arg = o->sent_arg,
+		.ready = o->ready,
+		.ready_arg = o->ready_arg,
+		.ready_fd = o->ready_fd,
 	};
 	add_limit(&ret->warm, RLIMIT_CPU, o->cpu_seconds);
 	add_limit(&ret->warm, RLIMIT_FSIZE, o->file_bytes);

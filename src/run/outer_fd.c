@@ -43,6 +43,20 @@ int outer_fd_reopen(int fd, int flags) {
 }
 
 void outer_fd_init(struct outer_fd *s, int fd, int mode) {
+	outer_fd_examine(s, fd);
+	outer_fd_own(s, mode);
+}
+
+void outer_fd_own(struct outer_fd *s, int mode) {
+	if ((s->pipe || s->terminal) && !s->owned) {
+		int again = outer_fd_reopen(s->fd, mode | O_NONBLOCK);
+		s->owned = again >= 0;
+		s->may_block = again < 0;
+		s->fd = again >= 0 ? again : s->fd;
+	}
+}
+
+void outer_fd_examine(struct outer_fd *s, int fd) {
 	struct stat st = {0};
 
 	*s = (struct outer_fd){.fd = fd};
@@ -53,12 +67,6 @@ void outer_fd_init(struct outer_fd *s, int fd, int mode) {
 	s->pipe = S_ISFIFO(st.st_mode);
 	s->terminal = S_ISCHR(st.st_mode) && isatty(fd);
 	s->seekable = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) >= 0;
-	if (s->pipe || s->terminal) {
-		int again = outer_fd_reopen(fd, mode | O_NONBLOCK);
-		s->owned = again >= 0;
-		s->may_block = again < 0;
-		s->fd = again >= 0 ? again : fd;
-	}
 }
 
 void outer_fd_done(struct outer_fd *s) {

@@ -41,6 +41,9 @@ struct session_command {
 	struct net_listener net;         /* of the gate's decisions, in session_run() */
 	void (*sent)(void *arg);         /* session_run() has sent it to the zygote; or NULL */
 	void *sent_arg;
+	void (*ready)(void *arg); /* ready_fd is readable, or session_run() waits for a reader */
+	void *ready_arg;
+	int ready_fd;
 };
 
 struct session_exec {

@@ -37,6 +37,7 @@ struct wait {
 	struct leak_log found;
 	struct net_watch net;
 	int64_t active_at; /* the last byte of output */
+	bool told;         /* the caller, by c->ready */
 };
 
 /* ---- the end of a tree ---- */
@@ -120,6 +121,7 @@ static void check_session(struct session_exec *x, int64_t now) {
 enum slot {
 	SLOT_STATUS,
 	SLOT_WAKE,
+	SLOT_READY,
 	SLOT_SESSION,
 	SLOT_STREAMS = SLOT_SESSION + REPORTS_SLOTS,
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
@@ -163,6 +165,9 @@ static int64_t fill_slots(const struct wait *w, int64_t now, struct pollfd slots
 	slots[SLOT_STATUS] = (struct pollfd){.fd = x->gone ? -1 : x->status, .events = POLLIN};
 	slots[SLOT_WAKE] = (struct pollfd){.fd = atomic_load(&x->killed) >= 0 ? -1 : x->wake,
 					   .events = POLLIN};
+	if (w->c != NULL && w->c->ready != NULL && !w->told) {
+		slots[SLOT_READY] = (struct pollfd){.fd = w->c->ready_fd, .events = POLLIN};
+	}
 	if (x->give_up < 0) {
 		at = session_poll(x->session, slots + SLOT_SESSION);
 	}
@@ -170,6 +175,13 @@ static int64_t fill_slots(const struct wait *w, int64_t now, struct pollfd slots
 		streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	}
 	return at;
+}
+
+static void tell(struct wait *w) {
+	if (w->c->ready != NULL && !w->told) {
+		w->told = true;
+		w->c->ready(w->c->ready_arg);
+	}
 }
 
 static void turn(struct wait *w, int64_t now) {
@@ -188,6 +200,9 @@ static void turn(struct wait *w, int64_t now) {
 	}
 	if (w->c != NULL && streams_step(&w->streams, now, slots + SLOT_STREAMS)) {
 		w->active_at = now;
+	}
+	if (slots[SLOT_READY].revents != 0) {
+		tell(w);
 	}
 	if (slots[SLOT_STATUS].revents != 0) {
 		read_report(x);
@@ -374,6 +389,7 @@ static void drain(struct wait *w) {
 
 	while (streams_drain(&w->streams) && (until < 0 || now < until)) {
 		struct pollfd slots[STREAM_SLOTS];
+		tell(w);
 		streams_poll(&w->streams, now, slots);
 		if (poll(slots, ARRAY_LEN(slots), deadline_poll_ms(until, now)) < 0 &&
 		    errno != EINTR) {

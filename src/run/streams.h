@@ -148,7 +148,10 @@ void streams_done(struct streams *s);
  * poll(): it would report both at once and spin. */
 #define RELAY_REST_MS 100
 
+/* Both steps of it: the kind of file, and for a pipe or terminal a file description of its own. */
 void outer_fd_init(struct outer_fd *s, int fd, int mode);
+void outer_fd_examine(struct outer_fd *s, int fd);
+void outer_fd_own(struct outer_fd *s, int mode);
 void outer_fd_done(struct outer_fd *s);
 ssize_t outer_fd_read(const struct outer_fd *s, char *data, size_t len);
 ssize_t outer_fd_write(const struct outer_fd *s, const char *data, size_t len);

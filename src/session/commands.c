@@ -158,8 +158,11 @@ void commands_started(struct live *l, uint32_t call, const json_t *request) {
 	}
 	struct command *item = &l->commands->items[call % COMMANDS_KEPT];
 	forget(item);
-	*item = (struct command){
-		.call = call, .started = daemon_now(), .request = request_text(request)};
+	const json_t *started = json_object_get(request, "started"); /* of the short way */
+	*item = (struct command){.call = call,
+				 .started = started == NULL ? daemon_now()
+							    : json_integer_value(started),
+				 .request = request_text(request)};
 	report(l, item);
 	overview_output_soon(l->daemon);
 }

@@ -8,7 +8,8 @@
  *                                   │ one SOCK_SEQPACKET pair each (session/wire.h)
  *                 ┌─────────────────┼─────────────────┐
  *             supervisor        supervisor        supervisor      a fork of the daemon; libcorral
- *                 │
+ *                 │  ▲
+ *                 │  └──x/ID── corral session exec                the short way (client/direct.h)
  *               sandbox ── its commands ──s/ID.sock──► daemon     the socket is the capability
  *
  * Invariants of the daemon:
@@ -24,7 +25,10 @@
  *      connection and the state of the session: a connection without a scope can only authenticate;
  *  H7  no client can make the daemon wait, or use more than its bounds of memory, descriptors,
  *      connections and pending calls;
- *  H8  the admin socket serves no process of a sandbox of this daemon, also if one can reach it. */
+ *  H8  the admin socket, and the short way to a session, serve no process of a sandbox of this
+ *      daemon, also if one can reach them;
+ *  H9  a session has its short way only while it is RUNNING; a request there has the rights of the
+ *      admin socket, and is refused without having been run, or answered by its supervisor. */
 #ifndef CORRAL_SESSION_DAEMON_H
 #define CORRAL_SESSION_DAEMON_H
 
@@ -43,6 +47,7 @@
 #include "session/wire.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -90,6 +95,12 @@ enum scope {
 	SCOPE_NONE = 1,    /* a session's socket, before its token */
 	SCOPE_SESSION = 2, /* a process of the session, or a client with its token */
 	SCOPE_ADMIN = 4,
+};
+
+/* Memory that daemon and supervisor of a session share. */
+struct direct_counts {
+	_Atomic uint32_t last_call; /* number of the last command or call */
+	_Atomic uint32_t answered;  /* commands of the short way whose client has an answer */
 };
 
 struct daemon;
@@ -170,7 +181,10 @@ struct live {
 	/* That the supervisor has no room for yet, the first one first. */
 	struct wire_message queue[QUEUE_MAX];
 	size_t nqueued;
-	uint32_t last_call;
+	struct direct_counts *counts; /* shared with the supervisor */
+	uint32_t reported;            /* ends of commands of the short way */
+	int direct;                   /* its listener, until the supervisor has it; -1 */
+	bool published;
 	size_t connections;
 	unsigned failures;
 	int64_t failures_since;
@@ -280,6 +294,9 @@ void pool_released(const struct conn *c);
 /* ---- live.c ---- */
 struct live *live_named(const struct daemon *d, const char *id_or_name);
 struct live *live_find(const struct daemon *d, const char *id);
+/* Receives the ends of commands of the short way that their clients know: a request that comes
+ * after such an answer is served with them. */
+void lives_settle(struct daemon *d);
 /* Starts the supervisor of a session that is in the database; spec is the request. */
 int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,
 	       struct live **ret, struct err *e);
@@ -296,6 +313,17 @@ void live_stop_all(struct daemon *d, const char *reason);
 int64_t lives_check(struct daemon *d, int64_t now);
 /* Sends or queues a message for the supervisor; takes its text and descriptors.  -errno. */
 int live_send(struct live *l, struct wire_message *m);
+
+/* ---- direct_socket.c ---- */
+/* The socket of the short way: created before the supervisor, visible from RUNNING on. */
+int direct_socket_open(struct live *l, struct err *e);
+void direct_socket_publish(struct live *l);
+void direct_socket_withdraw(struct live *l);
+/* After the fork: the listener is the supervisor's alone. */
+void direct_socket_passed(struct live *l);
+void direct_socket_done(struct live *l);
+/* The number of the next command or call of a session, never 0; in both processes. */
+uint32_t direct_socket_number(struct direct_counts *c);
 
 /* ---- live_calls.c ---- */
 struct call *live_call(struct live *l, const struct request *r);
@@ -318,6 +346,9 @@ struct supervised {
 	const json_t *spec;
 	int channel;
 	int output; /* the file of session/commands.h; -1 */
+	int direct; /* the listener of the short way */
+	struct direct_counts *counts;
+	pid_t daemon;
 };
 _Noreturn void supervisor_main(const struct supervised *with);
 

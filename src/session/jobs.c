@@ -3,8 +3,8 @@
  *
  * The threads take turns (leader and followers): one leads, that is it reads the daemon's messages
  * and serves the terminals.  When a message starts a command, the leader runs the command itself,
- * and passes the lead to an idle thread when the command was sent to the sandbox: so no thread has
- * to be created or woken before that.
+ * and passes the lead to an idle thread when another message comes while it waits for the command:
+ * so no thread is woken for a command that runs alone.
  *
  * Should:   report every command that was accepted, once; let the first thread stay: the kernel
  *           ends the sandbox when the thread that created it ends.
@@ -59,7 +59,12 @@ static void report_end(const struct job *j, const char *how) {
 static void fail_job(struct job *j, const struct corral_error *err) {
 	uint32_t call = call_of(j);
 
-	if (call != 0) {
+	if (j->client >= 0) {
+		supervisor_direct_send_error(j, err); /* the client waits: it comes first */
+		auto_free char *text = supervisor_error_text(err);
+		supervisor_direct_end(j, WIRE_ERROR, text == NULL ? "" : text,
+				      text == NULL ? 0 : strlen(text));
+	} else if (call != 0) {
 		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, err);
 	} else {
 		report_end(j, err->message);
@@ -96,8 +101,15 @@ static void send_result(struct job *j, const struct corral_result *result) {
 	struct corral_error err = {0};
 	auto_free char *text = NULL;
 
+	if (j->client >= 0) {
+		supervisor_direct_send_result(j, result); /* the client waits: it comes first */
+	}
 	if (corral_result_json(result, &text, &err) != 0) {
-		fail_job(j, &err);
+		if (j->client >= 0) {
+			supervisor_direct_end(j, WIRE_ERROR, "", 0);
+		} else {
+			fail_job(j, &err);
+		}
 		return;
 	}
 	uint32_t call = call_of(j);
@@ -108,7 +120,10 @@ static void send_result(struct job *j, const struct corral_result *result) {
 	struct buf out;
 	buf_init(&out);
 	result_texts(&out, result, text);
-	if (buf_failed(&out)) {
+	if (j->client >= 0) {
+		supervisor_direct_end(j, WIRE_RESULT, buf_failed(&out) ? "" : out.data,
+				      buf_failed(&out) ? 0 : out.len);
+	} else if (buf_failed(&out)) {
 		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
 	} else {
 		supervisor_send_text(j->owner->channel, WIRE_RESULT, call, out.data, out.len);
@@ -200,44 +215,73 @@ static void pass_lead(void *arg) {
 	(void)pthread_cond_signal(&s->lead);
 }
 
+static void set_streams(struct job *j, struct corral_exec_options *how, struct termios *modes) {
+	if (j->fds[0] >= 0) {
+		how->in = j->fds[0];
+		how->out = j->fds[j->terminal == NULL ? 1 : 0];
+		how->err = j->terminal == NULL ? j->fds[2] : CORRAL_NULL;
+	}
+	if (j->terminal != NULL) {
+		how->terminal = 1;
+		how->rows = j->terminal->size.rows;
+		how->columns = j->terminal->size.columns;
+		how->modes = read_modes(json_object_get(j->request, "modes"), modes);
+	}
+	if (j->owner->output >= 0) {
+		how->output = keep_output;
+		how->output_arg = j;
+		how->output_all = 1;
+	}
+}
+
+/* While the command starts. */
+static void was_sent(void *arg) {
+	struct job *j = arg;
+
+	if (j->owner->output >= 0) {
+		commands_slot_begin(&j->slot, j->owner->output, j->call);
+	}
+	if (j->client >= 0) {
+		supervisor_direct_started(j->owner);
+	}
+	/* These are served by the clock, and by other descriptors than ready_fd. */
+	if (j->leads && (j->owner->nterminals > 0 || j->owner->cancels)) {
+		pass_lead(j);
+	}
+}
+
+static void read_request(struct job *j) {
+	if (j->request != NULL) { /* else it came the short way, and was read */
+		j->argv = texts_of(json_object_get(j->request, "argv"));
+		j->directory = json_string_value(json_object_get(j->request, "cwd"));
+		j->timeout_ms = json_integer_value(json_object_get(j->request, "timeout_ms"));
+	}
+}
+
 static void run_job(struct job *j) {
 	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_error err = {0};
 	struct corral_result *result = NULL;
-	auto_free const char **argv = texts_of(json_object_get(j->request, "argv"));
 	char **env = jobs_variables(json_object_get(j->request, "environment"));
-
-	if (j->fds[0] >= 0) {
-		how.in = j->fds[0];
-		how.out = j->fds[j->terminal == NULL ? 1 : 0];
-		how.err = j->terminal == NULL ? j->fds[2] : CORRAL_NULL;
-	}
 	struct termios modes;
-	if (j->terminal != NULL) {
-		how.terminal = 1;
-		how.rows = j->terminal->size.rows;
-		how.columns = j->terminal->size.columns;
-		how.modes = read_modes(json_object_get(j->request, "modes"), &modes);
-	}
+
+	read_request(j);
+	set_streams(j, &how, &modes);
 	how.env = (const char *const *)env;
-	how.directory = json_string_value(json_object_get(j->request, "cwd"));
-	how.timeout_ms = json_integer_value(json_object_get(j->request, "timeout_ms"));
+	how.directory = j->directory;
+	how.timeout_ms = j->timeout_ms;
 	how.key = j->call;
 	how.decided = send_decisions;
 	how.decided_arg = j;
-	how.sent = pass_lead; /* not before: to wake a thread takes time */
-	how.sent_arg = j;
-	if (j->owner->output >= 0) {
-		commands_slot_begin(&j->slot, j->owner->output, j->call);
-		how.output = keep_output;
-		how.output_arg = j;
-		how.output_all = 1;
-	}
-	if (argv == NULL || env == NULL) {
+	how.sent = was_sent;
+	how.ready = pass_lead; /* not before: to wake a thread takes time */
+	how.sent_arg = how.ready_arg = j;
+	how.ready_fd = j->owner->events;
+	if (j->argv == NULL || env == NULL) {
 		err.kind = CORRAL_E_MEMORY;
 		(void)snprintf(err.message, sizeof err.message, "out of memory");
 		fail_job(j, &err);
-	} else if (corral_session_run(j->owner->session, argv, &how, &result, &err) != 0) {
+	} else if (corral_session_run(j->owner->session, j->argv, &how, &result, &err) != 0) {
 		fail_job(j, &err);
 	} else {
 		send_result(j, result);
@@ -278,7 +322,10 @@ static void job_free(struct job *j) {
 	for (int i = 0; i < WIRE_FDS; i++) {
 		drop_fd(&j->fds[i]);
 	}
+	drop_fd(&j->client);
 	json_decref(j->request);
+	free(j->argv);
+	free(j->words);
 	free(j);
 }
 
@@ -294,6 +341,7 @@ static struct job *job_ended(struct job *j) {
 			break;
 		}
 	}
+	s->ndirect -= j->client >= 0;
 	if (s->waiting != NULL) {
 		next = s->waiting;
 		s->waiting = next->next;
@@ -413,6 +461,7 @@ struct job *jobs_start(struct supervisor *s, struct wire_message *m) {
 			  .call = m->call,
 			  .request = json_loads(m->text, JSON_ALLOW_NUL, NULL),
 			  .tool = m->kind == WIRE_TOOL,
+			  .client = -1,
 			  .fds = {-1, -1, -1}};
 	bool terminal =
 		!j->tool && json_is_string(json_object_get(j->request, "streams")) &&
@@ -435,6 +484,24 @@ struct job *jobs_start(struct supervisor *s, struct wire_message *m) {
 	return enqueue(s, j) ? NULL : j;
 }
 
+struct job *jobs_start_direct(struct supervisor *s, const struct job *with) {
+	struct job *j = calloc(1, sizeof *j);
+
+	if (j == NULL) {
+		return NULL;
+	}
+	*j = *with;
+	j->owner = s;
+	(void)pthread_mutex_lock(&s->lock);
+	s->ndirect++;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (enqueue(s, j)) {
+		supervisor_direct_started(s);
+		return NULL;
+	}
+	return j;
+}
+
 /* ---- cancel ---- */
 
 /* Takes commands that wait for their turn out of the list: they must not stay until the one before
@@ -449,6 +516,7 @@ static struct job *take_waiting(struct supervisor *s, uint32_t call, bool all) {
 			continue;
 		}
 		*at = j->next;
+		s->ndirect -= j->client >= 0;
 		j->next = taken;
 		taken = j;
 	}

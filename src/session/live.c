@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -168,6 +169,7 @@ static void live_free(struct live *l) {
 	close_watch(l, &l->channel);
 	close_watch(l, &l->ended);
 	close_watch(l, &l->listener);
+	direct_socket_done(l);
 	if (l->socket[0] != '\0') {
 		(void)unlink(l->socket); /* places_sweep() removes what stays */
 		places_remove_bridge(&d->places, l->id);
@@ -193,6 +195,7 @@ static void end_session(struct live *l, const char *why) {
 	bool stopped = l->state == SESSION_STOPPING;
 	struct fault f = {.code = FAULT_STATE};
 
+	direct_socket_withdraw(l);
 	if (!state_is_final(l->state)) { /* else the supervisor reported why it could not start */
 		change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why, "");
 	}
@@ -276,6 +279,7 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 		live_record_resolved(l,
 				     json_object_get(info, "resolved")); /* H1: before the answer */
 		change_state(l, EVENT_READY, "", level == NULL ? "" : level);
+		direct_socket_publish(l); /* H9 */
 		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
 	}
 	if (call != NULL && !call->stops) {
@@ -309,6 +313,8 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 		return;
 	}
 	commands_finished(l, m->call, result == NULL ? m->text : result);
+	l->daemon->counters.exec_errors += m->kind == WIRE_ERROR;
+	l->reported += call == NULL && m->call != 0; /* of the short way */
 	json_t *text = call == NULL ? NULL : json_loads(m->text, JSON_ALLOW_NUL, NULL);
 	if (text == NULL) {
 		return;
@@ -323,7 +329,6 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 		return;
 	}
 	struct fault f = fault_of(text);
-	l->daemon->counters.exec_errors++;
 	live_refuse(l, call, &f);
 	json_decref(text);
 }
@@ -337,6 +342,17 @@ static void record_activity(struct live *l, const struct wire_message *m) {
 		daemon_activity(l->daemon, l->id, kind, text);
 	}
 	json_decref(row);
+}
+
+/* A command of the short way: the daemon learns of it when it has run for a while, or has ended. */
+static void exec_started(struct live *l, const struct wire_message *m) {
+	json_t *request = json_loads(m->text, JSON_ALLOW_NUL, NULL);
+
+	l->daemon->counters.execs++;
+	if (request != NULL) {
+		commands_started(l, m->call, request);
+	}
+	json_decref(request);
 }
 
 static void exec_progress(struct live *l, const struct wire_message *m) {
@@ -373,6 +389,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_FAILED:
 		failed_to_start(l, &m);
 		break;
+	case WIRE_STARTED:
+		exec_started(l, &m);
+		break;
 	case WIRE_RESULT:
 	case WIRE_ERROR:
 		exec_ended(l, &m);
@@ -390,6 +409,24 @@ static void channel_ready(struct watch *w, uint32_t events) {
 		break;
 	}
 	session_wire_done(&m);
+}
+
+/* A supervisor reports an end within a millisecond; one that does not has lost it. */
+#define SETTLE_MS 500
+
+void lives_settle(struct daemon *d) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		int64_t until = clock_ms() + SETTLE_MS, left = SETTLE_MS;
+		uint32_t answered = atomic_load(&l->counts->answered);
+		while ((int32_t)(answered - l->reported) > 0 && l->channel.fd >= 0 && left > 0) {
+			struct pollfd ready = {.fd = l->channel.fd, .events = POLLIN};
+			if (poll(&ready, 1, (int)left) == 1) {
+				channel_ready(&l->channel, EPOLLIN);
+			}
+			left = until - clock_ms();
+		}
+		l->reported = left > 0 ? l->reported : answered; /* it is not waited for again */
+	}
 }
 
 /* ---- start ---- */
@@ -420,14 +457,19 @@ static int open_socket(struct live *l, struct err *e) {
 	return daemon_loop_watch(&l->daemon->loop, &l->listener, EPOLLIN, e);
 }
 
-static _Noreturn void become_supervisor(const struct live *l, int channel, const json_t *spec) {
+static _Noreturn void become_supervisor(const struct live *l, pid_t daemon, int channel,
+					const json_t *spec) {
 	const struct supervised s = {.id = l->id,
 				     .socket = l->socket,
 				     .config = l->daemon->config,
 				     .spec = spec,
 				     .channel = channel,
-				     .output = l->commands == NULL ? -1 : l->commands->output};
-	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel, s.output};
+				     .output = l->commands == NULL ? -1 : l->commands->output,
+				     .direct = l->direct,
+				     .counts = l->counts,
+				     .daemon = daemon};
+	const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+			    channel,      s.direct,      s.output};
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -449,11 +491,12 @@ static int fork_supervisor(struct live *l, const json_t *spec, struct err *e) {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
 		return err_sys(e, "session", "cannot create a socket pair");
 	}
-	pid_t pid = fork();
+	pid_t daemon = getpid(), pid = fork();
 	if (pid == 0) {
-		become_supervisor(l, pair[1], spec);
+		become_supervisor(l, daemon, pair[1], spec);
 	}
 	drop_fd(&pair[1]);
+	direct_socket_passed(l);
 	l->channel = (struct watch){.fd = pair[0], .ready = channel_ready, .owner = l};
 	if (pid < 0) {
 		return err_sys(e, "session", "cannot create a process");
@@ -483,6 +526,7 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 			   .channel = {.fd = -1},
 			   .ended = {.fd = -1},
 			   .listener = {.fd = -1},
+			   .direct = -1,
 			   .next = d->lives};
 	memcpy(l->id, row->id, sizeof l->id);
 	(void)snprintf(l->name, sizeof l->name, "%s", row->name); /* it is valid: it fits */
@@ -494,7 +538,8 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 	d->lives = l;
 	d->nlives++;
 	change_state(l, EVENT_START, "", "");
-	if (open_socket(l, e) != 0 || fork_supervisor(l, spec, e) != 0) {
+	if (open_socket(l, e) != 0 || direct_socket_open(l, e) != 0 ||
+	    fork_supervisor(l, spec, e) != 0) {
 		change_state(l, EVENT_BROKE, e->what, "");
 		live_free(l);
 		return -1;
@@ -513,6 +558,7 @@ void live_stop(struct live *l, const char *reason) {
 		return;
 	}
 	(void)snprintf(l->reason, sizeof l->reason, "%s", reason);
+	direct_socket_withdraw(l); /* H9 */
 	change_state(l, EVENT_STOP, reason, "");
 	l->kill_at = clock_ms() + STOP_MS;
 	if (live_send(l, &m) != 0) {

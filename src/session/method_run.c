@@ -275,9 +275,7 @@ struct call *method_run_send(struct request *r, struct wire_message *m, struct f
 	r->live->pending_bytes += m->len;
 	call->fds = m->nfds;
 	r->live->pending_fds += m->nfds;
-	call->number = ++r->live->last_call;
-	call->number += call->number == 0; /* after 2^32 commands */
-	r->live->last_call = call->number;
+	call->number = direct_socket_number(r->live->counts);
 	m->call = call->number;
 	bool counts = m->kind == WIRE_EXEC; /* live_send() takes the message */
 	int rc = live_send(r->live, m);

@@ -45,9 +45,13 @@ void peer_done(struct peer *p) {
 	drop_fd(&p->pidfd);
 }
 
+static bool is_running(int pidfd) {
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	return pidfd >= 0 && poll(&ended, 1, 0) == 0;
+}
+
 static bool is_alive(const struct peer *p) {
-	struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
-	return p->pidfd >= 0 && poll(&ended, 1, 0) == 0;
+	return is_running(p->pidfd);
 }
 
 enum peer_relation peer_relation(const struct peer *p, pid_t ancestor) {
@@ -63,4 +67,30 @@ enum peer_relation peer_relation(const struct peer *p, pid_t ancestor) {
 		return PEER_UNKNOWN;
 	}
 	return pid == ancestor ? PEER_BELOW : PEER_OUTSIDE;
+}
+
+/* When the parent of a process ends, one of its ancestors, or the first process, takes its place:
+ * so a process that is outside stays outside, and its children are.  The number of a parent that is
+ * alive before and after a look-up is that of one process. */
+bool peer_is_outside(const struct peer *p, pid_t ancestor, struct peer_known *known) {
+	pid_t parent = parent_pid_of(p->pidfd);
+
+	if (parent > 1 && parent == known->pid && is_running(known->pidfd) &&
+	    parent_pid_of(p->pidfd) == parent) {
+		return is_alive(p);
+	}
+	if (peer_relation(p, ancestor) != PEER_OUTSIDE) {
+		return false;
+	}
+	if (known->pid != 0) {
+		drop_fd(&known->pidfd);
+	}
+	*known = (struct peer_known){.pid = 0, .pidfd = -1};
+	int pidfd = parent > 1 ? (int)syscall(SYS_pidfd_open, parent, 0) : -1;
+	if (pidfd >= 0 && parent_pid_of(p->pidfd) == parent) {
+		*known = (struct peer_known){.pid = parent, .pidfd = pidfd};
+	} else {
+		drop_fd(&pidfd);
+	}
+	return true;
 }

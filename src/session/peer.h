@@ -29,4 +29,14 @@ enum peer_relation { PEER_UNKNOWN, PEER_BELOW, PEER_OUTSIDE };
 /* Whether `ancestor` is the process itself or one of its parents. */
 enum peer_relation peer_relation(const struct peer *p, pid_t ancestor);
 
+/* A process that was found outside, and is held by a pidfd; zeroed: none. */
+struct peer_known {
+	pid_t pid; /* 0: none */
+	int pidfd;
+};
+
+/* Whether the process is outside, as peer_relation() finds it.  Keeps its parent in *known: its
+ * other children need no look-up of their ancestors. */
+bool peer_is_outside(const struct peer *p, pid_t ancestor, struct peer_known *known);
+
 #endif

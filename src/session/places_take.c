@@ -61,7 +61,8 @@ static int take_lock(const char *dir, int *ret, struct err *e) {
 
 int places_take(struct places *p, struct err *e) {
 	if (private_directory(p->runtime, e) != 0 || private_directory(p->sessions, e) != 0 ||
-	    private_directory(p->pools, e) != 0 || private_directory(p->state, e) != 0) {
+	    private_directory(p->direct, e) != 0 || private_directory(p->pools, e) != 0 ||
+	    private_directory(p->state, e) != 0) {
 		return -1;
 	}
 	if (take_lock(p->runtime, &p->runtime_lock, e) != 0) {
@@ -116,8 +117,19 @@ void places_remove_copy(const struct places *p, const char *id) {
 	}
 }
 
+/* A name that stays has no listener. */
+static void sweep_direct(const struct places *p) {
+	auto_dir d = opendir(p->direct);
+
+	for (const struct dirent *entry; d != NULL && (entry = readdir(d)) != NULL;) {
+		(void)unlinkat(dirfd(d), entry->d_name, 0); /* fails for "." and ".." */
+	}
+}
+
 void places_sweep(const struct places *p) {
 	auto_dir d = opendir(p->sessions);
+
+	sweep_direct(p);
 
 	for (const struct dirent *entry; d != NULL && (entry = readdir(d)) != NULL;) {
 		if (str_starts(entry->d_name, "sess_")) {

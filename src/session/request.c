@@ -204,6 +204,9 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params has to be an object");
 	}
 	r->tool = row->tool;
+	if ((r->conn->scope & SCOPE_ADMIN) != 0) {
+		lives_settle(r->conn->daemon);
+	}
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 

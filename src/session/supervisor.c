@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ static _Noreturn void stop(struct supervisor *s) {
 		relay_for_a_step(s);
 	}
 	relay_for_a_step(s); /* the last output */
+	supervisor_direct_flush(s);
 	/* With commands that are not gone, closing would free memory that their threads use: the
 	 * end of this process kills the sandbox as well. */
 	if (!is_busy(s)) {
@@ -235,10 +237,11 @@ static _Noreturn void end(struct supervisor *s) {
 	while (clock_ms() < until && jobs_count(s) > 0) {
 		relay_for_a_step(s);
 	}
+	supervisor_direct_flush(s);
 	_exit(0);
 }
 
-static struct job *serve(struct supervisor *s) {
+static struct job *serve_channel(struct supervisor *s) {
 	struct wire_message m;
 	struct job *job = NULL;
 	int rc = session_wire_receive(s->channel, &m);
@@ -269,10 +272,35 @@ static struct job *serve(struct supervisor *s) {
 	return job;
 }
 
+/* One event: a message that starts a command makes this thread run it. */
+static struct job *serve(struct supervisor *s) {
+	struct epoll_event event;
+
+	if (epoll_wait(s->events, &event, 1, 0) != 1) {
+		return NULL;
+	}
+	uint32_t n = (uint32_t)event.data.u64;
+	switch ((enum supervisor_event)(event.data.u64 >> 32)) {
+	case EVENT_CHANNEL:
+		return serve_channel(s);
+	case EVENT_LISTENER:
+		return supervisor_direct_accept(s);
+	case EVENT_WAITING:
+		return supervisor_direct_receive(s, n);
+	case EVENT_CLIENT:
+		s->cancels = jobs_cancel(s, n, false);
+		break;
+	case EVENT_TIMER:
+		supervisor_direct_timer(s);
+		break;
+	}
+	return NULL;
+}
+
 struct job *supervisor_lead(struct supervisor *s) {
 	struct job *job = NULL;
 	struct pollfd slots[2 + 2 * TERMINALS_MAX] = {
-		{.fd = s->channel, .events = POLLIN},
+		{.fd = s->events, .events = POLLIN},
 		{.fd = corral_session_fd(s->session), .events = POLLIN},
 	};
 	size_t n = 2 + terminals_poll(s, slots + 2);
@@ -311,6 +339,14 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 
 	/* A hook of an agent looks for this name; fails only for a bad pointer. */
 	(void)prctl(PR_SET_NAME, "corral");
+	if (supervisor_direct_init(&s, with) != 0) {
+		err = (struct corral_error){.kind = CORRAL_E_SETUP, .sys_errno = errno};
+		(void)snprintf(err.layer, sizeof err.layer, "session");
+		(void)snprintf(err.message, sizeof err.message,
+			       "cannot watch the sockets of the session");
+		supervisor_send_error(s.channel, WIRE_FAILED, 0, &err);
+		_exit(1);
+	}
 	if (open_session(&s, with, &copied, &err) != 0) {
 		supervisor_send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of one session, in parts: its commands, their terminals, its main loop. */
+/* The process of one session, in parts: its commands, their terminals, the short way, its main
+ * loop. */
 #ifndef CORRAL_SESSION_SUPERVISOR_H
 #define CORRAL_SESSION_SUPERVISOR_H
 
@@ -7,6 +8,7 @@
 
 #include "session/commands.h"
 #include "session/daemon.h"
+#include "session/peer.h"
 #include "session/supervisor_tool.h"
 #include "session/terminal_relay.h"
 #include "session/wire.h"
@@ -20,23 +22,59 @@
 /* Commands with a terminal, of one session. */
 #define TERMINALS_MAX 32
 
+/* Bounds of the short way (H7): connections that have not sent a request, and commands. */
+#define DIRECT_WAITING_MAX 16
+#define DIRECT_JOBS_MAX 128
+
 struct job {
 	struct supervisor *owner;
 	uint32_t call;
-	json_t *request;
+	json_t *request;                 /* of the daemon; NULL: it came the short way */
 	bool tool;                       /* a call of a tool, not a command */
 	bool leads;                      /* its thread reads the daemon's messages */
 	int fds[WIRE_FDS];               /* -1: captured */
 	struct terminal_relay *terminal; /* or NULL; the leader's, but for its answer */
 	atomic_bool cancelled;
 	struct commands_slot slot; /* where its output is kept */
+	/* Of the short way: */
+	int client;     /* its connection; -1: the request came from the daemon */
+	char *words;    /* the texts of the request */
+	bool announced; /* the daemon knows it; with `lock` */
+	int64_t started;
+	/* Texts of the request. */
+	const char **argv;
+	const char *directory;
+	int64_t timeout_ms;
 	struct job *next;
+};
+
+/* A message about a command of the short way, which the daemon gets when the client is gone. */
+struct outgoing {
+	enum wire_kind kind;
+	uint32_t call;
+	char *text;
+	size_t len;
+	struct outgoing *next;
+};
+
+/* The short way to this session; of the thread that leads. */
+struct direct {
+	int listener;
+	int timer; /* the daemon learns of commands that run longer */
+	pid_t daemon;
+	struct peer_known known; /* the parent of the last client */
+	struct direct_counts *counts;
+	char *inbox; /* DIRECT_BYTES */
+	int waiting[DIRECT_WAITING_MAX];
+	size_t next; /* place of the next one that waits */
 };
 
 struct supervisor {
 	int channel;
+	int events; /* epoll: the channel, and the descriptors of the short way */
 	int output; /* the file of session/commands.h; -1 */
 	bool serial;
+	struct direct direct;
 	struct corral_session *session;
 	struct session_tools tools;
 	pthread_mutex_t lock;
@@ -46,7 +84,10 @@ struct supervisor {
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
 	size_t njobs;
-	bool cancels;                     /* a command that was cancelled may not be gone */
+	size_t ndirect;            /* jobs of the short way, running or waiting; with `lock` */
+	bool timed;                /* the timer of the short way runs; with `lock` */
+	struct outgoing *outgoing; /* the last one first; with `lock` */
+	bool cancels;              /* a command that was cancelled may not be gone */
 	struct terminal_relay *terminals; /* of the thread that leads */
 	size_t nterminals;
 	atomic_bool ending;      /* no bridge is started again */
@@ -60,6 +101,8 @@ void supervisor_send_text(int channel, enum wire_kind kind, uint32_t call, char 
 void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *value);
 void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,
 			   const struct corral_error *err);
+/* The text of such a message, which the caller frees; NULL: out of memory. */
+char *supervisor_error_text(const struct corral_error *err);
 void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind kind,
 			     const char *why);
 
@@ -69,6 +112,38 @@ void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind 
  * thread that leads. */
 struct job *supervisor_lead(struct supervisor *s);
 
+/* ---- supervisor_direct.c ---- */
+
+/* The subject of an event of s->events, in the upper half of its data; a number in the lower. */
+enum supervisor_event {
+	EVENT_CHANNEL,
+	EVENT_LISTENER, /* a client connects the short way */
+	EVENT_WAITING,  /* its request, or its end; the place in direct.waiting */
+	EVENT_CLIENT,   /* its end, while its command runs; the call */
+	EVENT_TIMER,
+};
+
+int supervisor_watch(const struct supervisor *s, int fd, enum supervisor_event what, uint32_t n);
+
+int supervisor_direct_init(struct supervisor *s, const struct supervised *with);
+
+/* Each serves an event; the command that this thread has to run, or NULL. */
+struct job *supervisor_direct_accept(struct supervisor *s);
+struct job *supervisor_direct_receive(struct supervisor *s, uint32_t place);
+void supervisor_direct_timer(struct supervisor *s);
+
+/* A command was sent to the sandbox, or waits for its turn. */
+void supervisor_direct_started(struct supervisor *s);
+
+/* Answer the client of a job. */
+void supervisor_direct_send_result(const struct job *j, const struct corral_result *result);
+void supervisor_direct_send_error(const struct job *j, const struct corral_error *err);
+
+/* The daemon learns of the end of a command soon, and of the command itself, unless it knows it. */
+void supervisor_direct_end(struct job *j, enum wire_kind kind, const char *text, size_t len);
+/* It learns it now. */
+void supervisor_direct_flush(struct supervisor *s);
+
 /* ---- jobs.c ---- */
 
 /* "NAME=value" for each member; the caller frees the texts and the array. */
@@ -77,6 +152,9 @@ char **jobs_variables(json_t *object);
 /* The command of a WIRE_EXEC message, or call of a WIRE_TOOL message: the caller runs it.  NULL: it
  * waits for its turn, or was refused. */
 struct job *jobs_start(struct supervisor *s, struct wire_message *m);
+
+/* The same for a command of the short way; takes the job's fields. */
+struct job *jobs_start_direct(struct supervisor *s, const struct job *with);
 
 /* What each thread does: waits for the lead, leads, and runs the command that comes.  Returns when
  * enough others wait, unless this is the first thread. */

@@ -13,7 +13,7 @@ enum wire_kind {
 	WIRE_READY = 1, /* supervisor: the sandbox exists */
 	WIRE_FAILED,    /* supervisor: it does not, and the error */
 	WIRE_EXEC,      /* daemon: a command, with stdin, stdout and stderr or none */
-	WIRE_STARTED,   /* supervisor: the command runs */
+	WIRE_STARTED,   /* supervisor: a command of the short way: {"argv", "cwd", "started"} */
 	WIRE_RESULT,    /* supervisor: of a command */
 	WIRE_ERROR,     /* supervisor: the command did not run */
 	WIRE_SIGNAL,    /* daemon: {"signal": N} for the command of this call */

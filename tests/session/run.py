@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bounds  # noqa: E402  the path has to be set first
 import bridge  # noqa: E402
 import copies  # noqa: E402
+import direct  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
 import overview  # noqa: E402
@@ -44,7 +45,7 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
+        modules = [life, direct, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 

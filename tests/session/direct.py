@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The short way of `session exec`: the supervisor's own socket (client/direct.h)."""
+import array
+import contextlib
+import os
+import signal
+import socket
+import struct
+
+from service import HUNG, acting_as, check, equal, marked, wait_until
+
+REQUEST, ANSWER = "=IIIIq", "=IiIiI"
+RAN, FAILED, DAEMON = 1, 2, 3
+
+
+def path_of(service, name):
+    return f"{service.place}/run/corral/x/{name}"
+
+
+def names(service):
+    return set(os.listdir(f"{service.place}/run/corral/x"))
+
+
+def request(*words, version=1, argc=None, directory=None, timeout=0):
+    texts = b"".join(word.encode() + b"\0" for word in (*words, *([directory] if directory else [])))
+    return struct.pack(REQUEST, version, len(words) if argc is None else argc, int(directory is not None), 0, timeout) + texts
+
+
+@contextlib.contextmanager
+def connected(service, session):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(HUNG)
+        with acting_as(service.uid):
+            client.connect(path_of(service, session))
+        yield client
+
+
+def send(client, message, fds):
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    client.sendmsg([message], rights)
+
+
+def end_of(client):
+    answer = client.recv(65536)
+    return struct.unpack_from(ANSWER, answer)[0] if len(answer) >= struct.calcsize(ANSWER) else None
+
+
+def test_the_short_way_is_there_while_the_session_runs(service):
+    """H9."""
+    before = names(service)
+    session = service.create("--name", "short")
+    equal(names(service) - before, {session, f"{session}.new", "short"}, "the names")
+    equal(os.stat(path_of(service, session)).st_mode & 0o777, 0o600, "its mode")
+    equal(os.stat(f"{service.place}/run/corral/x").st_mode & 0o777, 0o700, "the mode of the directory")
+    equal(service.good("session", "exec", "short", "--", "echo", "by name").strip(), "by name", "by name")
+    service.good("session", "stop", session)
+    equal(names(service) - before - {f"{session}.new"}, set(), "after the end")
+    check(wait_until(lambda: names(service) == before), "the socket stays after the end")
+    status, _, err = service.run("session", "exec", session, "--", "true")
+    check(status != 0 and "STOPPED" in err, f"exec after the end: {status} {err}")
+
+
+def test_what_the_supervisor_does_not_accept_it_leaves_to_the_daemon(service):
+    """H9: nothing has run."""
+    session = service.create()
+    mark = f"{service.workspace}/ran"
+    touch = ("touch", mark)
+    with open("/dev/null", "r+b") as null:
+        fds = [null.fileno()] * 3
+        rows = [("another version", request(*touch, version=2), fds), ("no descriptors", request(*touch), []),
+                ("two descriptors", request(*touch), fds[:2]), ("four descriptors", request(*touch), [*fds, *fds[:1]]),
+                ("no words", request(), fds), ("too many words", request(*touch, argc=3), fds),
+                ("too few words", request(*touch, argc=1), fds), ("no end of a word", request(*touch)[:-1], fds),
+                ("short", b"x", fds), ("a negative time", request(*touch, timeout=-1), fds),
+                ("a directory that is missing", struct.pack(REQUEST, 1, 2, 1, 0, 0) + b"touch\0" + mark.encode() + b"\0", fds)]
+        for what, message, passed in rows:
+            with connected(service, session) as client:
+                send(client, message, passed)
+                equal(end_of(client), DAEMON, what)
+        check(not os.path.exists(mark), "a request that was left to the daemon has run")
+        with connected(service, session) as client:
+            send(client, request(*touch), fds)
+            equal(end_of(client), RAN, "control")
+        check(os.path.exists(mark), "the control has not run")
+    os.unlink(mark)
+    service.good("session", "stop", session)
+
+
+def test_clients_that_send_nothing_do_not_stop_the_others(service):
+    """H7."""
+    session = service.create()
+    with contextlib.ExitStack() as silent:
+        for _ in range(40):
+            silent.enter_context(connected(service, session))
+            equal(service.good("session", "exec", session, "--", "echo", "served").strip(), "served", "another client")
+    service.good("session", "stop", session)
+
+
+def test_the_end_of_the_client_kills_its_command(service):
+    for more in ((), ("--serial",)):
+        session = service.create(*more)
+        mark = f"60.{os.getpid()}"
+        clients = [service.command("session", "exec", session, "--", "sleep", mark) for _ in range(2)]
+        check(wait_until(lambda: len(marked(mark)) >= 3), "the command did not begin")  # two clients, and the command
+        for client in clients:
+            client.send_signal(signal.SIGKILL)
+            client.wait()
+        check(wait_until(lambda: not marked(mark)), "the command is alive after its client")
+        equal(service.good("session", "exec", session, "--", "echo", "next").strip(), "next", "the next command")
+        service.good("session", "stop", session)
+
+
+def test_a_client_learns_why_its_session_ended(service):
+    session = service.create()
+    mark = f"61.{os.getpid()}"
+    client = service.command("session", "exec", session, "--", "sleep", mark)
+    check(wait_until(lambda: len(marked(mark)) >= 2), "the command did not begin")
+    os.kill(service.show(session)["supervisor"], signal.SIGKILL)
+    _, err = client.communicate()
+    check(client.returncode not in (0, None) and "supervisor was killed" in str(err), f"the client: {client.returncode} {err}")
+
+
+def test_the_daemon_knows_commands_that_run_and_that_have_ended(service):
+    session = service.create()
+    mark = f"62.{os.getpid()}"
+
+    def states():
+        view = service.client().call("ui.view", view=f"session/{session}")
+        return [run["state"] for run in find_runs(view) if mark in run["argv"]]
+
+    client = service.command("session", "exec", session, "--", "sleep", mark)
+    check(wait_until(lambda: states() == ["running"]), "the daemon does not know the command that runs")
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    check(wait_until(lambda: "running" not in states()), "the daemon does not know its end")
+    service.good("session", "stop", session)
+
+
+def find_runs(value):
+    """Every object with "argv" in it."""
+    if isinstance(value, dict):
+        if "argv" in value and "state" in value:
+            yield value
+        value = list(value.values())
+    for item in value if isinstance(value, list) else []:
+        yield from find_runs(item)
+
+
+def test_a_sandboxed_process_with_the_short_way_is_refused(service):
+    """H8: a link to the socket is shown to a sandbox; the answer is that of the daemon, which refuses it too."""
+    first = service.create()
+    status, _, err = service.run("session", "create", "--level", service.level, "--socket", path_of(service, first))
+    check(status == 2 and "belongs to Corral itself" in err, f"--socket: {status} {err}")
+    link = f"{service.workspace}/short.sock"
+    os.link(path_of(service, first), link)
+    session = service.create("--socket", link)
+    code = ("import array, socket, struct, sys\n"
+            "c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+            "c.connect(sys.argv[1])\n"
+            f"c.sendmsg([bytes.fromhex({request('echo', 'escaped').hex()!r})], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0, 1, 2]))])\n"
+            f"print('end', struct.unpack_from({ANSWER!r}, c.recv(65536))[0])\n")
+    try:
+        inside = service.run("session", "exec", session, "--", "/usr/bin/python3", "-c", code, link)
+        check("escaped" not in inside[1] and f"end {RAN}" not in inside[1], f"a sandboxed process ran a command in another session: {inside}")
+        outside = service.outside(["/usr/bin/python3", "-c", code, link])
+        check("escaped" in outside[1] and f"end {RAN}" in outside[1], f"control outside: {outside}")
+    finally:
+        service.good("session", "stop", session)
+        service.good("session", "stop", first)
+        os.unlink(link)
