@@ -41,7 +41,7 @@
 #define PAGE 4096
 
 /* Leaders that wait for a request.  When the last of them gets one, the zygote clones others at
- * once; before that it has time until the command has started. */
+ * once; before that it has time until the command has ended. */
 #define WAITING 2
 
 /* Where one leader and its command work until the command is executed. */
@@ -344,9 +344,6 @@ static int leader_main(void *arg) {
 			p->error = EAGAIN; /* errno may be another leader's */
 		}
 	}
-	if (wakes) {
-		wake_zygote(p->zygote); /* not before: the command comes first */
-	}
 	int status = keep_status(p);
 	struct warm_report failed = {.step = p->step, .error = p->error, .candidate = p->candidate};
 	forget_request(p);
@@ -354,9 +351,12 @@ static int leader_main(void *arg) {
 		atomic_store(&p->slot->command, 0);
 		(void)raw_call(SYS_wait4, -1, 0, 0, 0); /* the process that has failed, if any */
 		send_report(status, &failed);
-		return 0;
+	} else {
+		wait_for_all(p, status, pid);
 	}
-	wait_for_all(p, status, pid);
+	if (wakes) {
+		wake_zygote(p->zygote); /* not before: the command, and its report, come first */
+	}
 	return 0;
 }
 
