@@ -60,10 +60,8 @@ static void fail_job(struct job *j, const struct corral_error *err) {
 	uint32_t call = call_of(j);
 
 	if (j->client >= 0) {
-		supervisor_direct_send_error(j, err); /* the client waits: it comes first */
-		auto_free char *text = supervisor_error_text(err);
-		supervisor_direct_end(j, WIRE_ERROR, text == NULL ? "" : text,
-				      text == NULL ? 0 : strlen(text));
+		supervisor_direct_send_error(j, err);
+		j->error = *err;
 	} else if (call != 0) {
 		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, err);
 	} else {
@@ -97,33 +95,23 @@ static void result_texts(struct buf *out, const struct corral_result *result, co
 	buf_add(out, text, strlen(text));
 }
 
-static void send_result(struct job *j, const struct corral_result *result) {
+void jobs_send_result(struct job *j, const struct corral_result *result) {
 	struct corral_error err = {0};
 	auto_free char *text = NULL;
-
-	if (j->client >= 0) {
-		supervisor_direct_send_result(j, result); /* the client waits: it comes first */
-	}
-	if (corral_result_json(result, &text, &err) != 0) {
-		if (j->client >= 0) {
-			supervisor_direct_end(j, WIRE_ERROR, "", 0);
-		} else {
-			fail_job(j, &err);
-		}
-		return;
-	}
 	uint32_t call = call_of(j);
+
 	if (call == 0) {
 		report_status(j, result);
+		return;
+	}
+	if (corral_result_json(result, &text, &err) != 0) {
+		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, &err);
 		return;
 	}
 	struct buf out;
 	buf_init(&out);
 	result_texts(&out, result, text);
-	if (j->client >= 0) {
-		supervisor_direct_end(j, WIRE_RESULT, buf_failed(&out) ? "" : out.data,
-				      buf_failed(&out) ? 0 : out.len);
-	} else if (buf_failed(&out)) {
+	if (buf_failed(&out)) {
 		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
 	} else {
 		supervisor_send_text(j->owner->channel, WIRE_RESULT, call, out.data, out.len);
@@ -283,8 +271,11 @@ static void run_job(struct job *j) {
 		fail_job(j, &err);
 	} else if (corral_session_run(j->owner->session, j->argv, &how, &result, &err) != 0) {
 		fail_job(j, &err);
+	} else if (j->client >= 0) {
+		supervisor_direct_send_result(j, result);
+		j->result = result; /* the client waits: the daemon gets it later */
 	} else {
-		send_result(j, result);
+		jobs_send_result(j, result);
 		corral_result_free(result);
 	}
 	free_variables(env);
@@ -318,15 +309,32 @@ static void refuse_job(struct job *j, const char *why) {
 	fail_job(j, &err);
 }
 
-static void job_free(struct job *j) {
+static void close_all(struct job *j) {
 	for (int i = 0; i < WIRE_FDS; i++) {
 		drop_fd(&j->fds[i]);
 	}
 	drop_fd(&j->client);
+}
+
+void jobs_free(struct job *j) {
+	close_all(j);
 	json_decref(j->request);
+	corral_result_free(j->result);
 	free(j->argv);
 	free(j->words);
 	free(j);
+}
+
+/* Its descriptors are closed at once: a reader of its output waits for that. */
+static void job_done(struct job *j) {
+	bool direct = j->client >= 0;
+
+	close_all(j);
+	if (direct) {
+		supervisor_direct_end(j);
+	} else {
+		jobs_free(j);
+	}
 }
 
 /* Removes a job that ran; returns the next one of a serial session, which runs in this thread. */
@@ -351,7 +359,7 @@ static struct job *job_ended(struct job *j) {
 		s->njobs--;
 	}
 	(void)pthread_mutex_unlock(&s->lock);
-	job_free(j);
+	job_done(j);
 	return next;
 }
 
@@ -472,12 +480,12 @@ struct job *jobs_start(struct supervisor *s, struct wire_message *m) {
 	}
 	if (j->request == NULL) {
 		refuse_job(j, "the supervisor has too little memory");
-		job_free(j);
+		jobs_free(j);
 		return NULL;
 	}
 	if (terminal && terminals_add(s, j, m->nfds == 1 ? m->fds[0] : -1) != 0) {
 		m->nfds = 0;
-		job_free(j);
+		jobs_free(j);
 		return NULL;
 	}
 	m->nfds = terminal ? 0 : m->nfds;
@@ -543,7 +551,7 @@ bool jobs_cancel(struct supervisor *s, uint32_t call, bool all) {
 	for (struct job *next; dropped != NULL; dropped = next) {
 		next = dropped->next;
 		refuse_job(dropped, "the command was cancelled before it began");
-		job_free(dropped);
+		job_done(dropped);
 	}
 	return left;
 }

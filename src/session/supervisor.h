@@ -41,20 +41,13 @@ struct job {
 	char *words;    /* the texts of the request */
 	bool announced; /* the daemon knows it; with `lock` */
 	int64_t started;
+	struct corral_result *result; /* after its end; NULL: it did not run */
+	struct corral_error error;    /* then the reason */
 	/* Texts of the request. */
 	const char **argv;
 	const char *directory;
 	int64_t timeout_ms;
 	struct job *next;
-};
-
-/* A message about a command of the short way, which the daemon gets when the client is gone. */
-struct outgoing {
-	enum wire_kind kind;
-	uint32_t call;
-	char *text;
-	size_t len;
-	struct outgoing *next;
 };
 
 /* The short way to this session; of the thread that leads. */
@@ -84,10 +77,10 @@ struct supervisor {
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
 	size_t njobs;
-	size_t ndirect;            /* jobs of the short way, running or waiting; with `lock` */
-	bool timed;                /* the timer of the short way runs; with `lock` */
-	struct outgoing *outgoing; /* the last one first; with `lock` */
-	bool cancels;              /* a command that was cancelled may not be gone */
+	size_t ndirect;    /* jobs of the short way, running or waiting; with `lock` */
+	bool timed;        /* the timer of the short way runs; with `lock` */
+	struct job *ended; /* that the daemon does not know yet, the last one first; with `lock` */
+	bool cancels;      /* a command that was cancelled may not be gone */
 	struct terminal_relay *terminals; /* of the thread that leads */
 	size_t nterminals;
 	atomic_bool ending;      /* no bridge is started again */
@@ -101,8 +94,6 @@ void supervisor_send_text(int channel, enum wire_kind kind, uint32_t call, char 
 void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *value);
 void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,
 			   const struct corral_error *err);
-/* The text of such a message, which the caller frees; NULL: out of memory. */
-char *supervisor_error_text(const struct corral_error *err);
 void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind kind,
 			     const char *why);
 
@@ -139,9 +130,8 @@ void supervisor_direct_started(struct supervisor *s);
 void supervisor_direct_send_result(const struct job *j, const struct corral_result *result);
 void supervisor_direct_send_error(const struct job *j, const struct corral_error *err);
 
-/* The daemon learns of the end of a command soon, and of the command itself, unless it knows it. */
-void supervisor_direct_end(struct job *j, enum wire_kind kind, const char *text, size_t len);
-/* It learns it now. */
+/* Keeps a job that has ended until the daemon learns of it, soon or now. */
+void supervisor_direct_end(struct job *j);
 void supervisor_direct_flush(struct supervisor *s);
 
 /* ---- jobs.c ---- */
@@ -152,6 +142,10 @@ char **jobs_variables(json_t *object);
 /* The command of a WIRE_EXEC message, or call of a WIRE_TOOL message: the caller runs it.  NULL: it
  * waits for its turn, or was refused. */
 struct job *jobs_start(struct supervisor *s, struct wire_message *m);
+
+/* The message about the end of a command of the short way that ran. */
+void jobs_send_result(struct job *j, const struct corral_result *result);
+void jobs_free(struct job *j);
 
 /* The same for a command of the short way; takes the job's fields. */
 struct job *jobs_start_direct(struct supervisor *s, const struct job *with);

@@ -21,7 +21,6 @@
 #include "session/peer.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -73,7 +72,6 @@ static void send_answer(int client, const void *bytes, size_t len) {
 static void answer(const struct job *j, const void *bytes, size_t len) {
 	(void)atomic_fetch_add(&j->owner->direct.counts->answered, 1);
 	send_answer(j->client, bytes, len);
-	(void)sched_yield(); /* the client may wait for this processor; the records have time */
 }
 
 static void add_text(struct buf *out, const char *text) {
@@ -139,24 +137,7 @@ static void leave_to_daemon(int client, int *fds, size_t n) {
 
 /* ---- messages to the daemon ---- */
 
-/* With the lock.  Out of memory the daemon does not learn it: it is for its views only. */
-static void add_message(struct job *j, enum wire_kind kind, const char *text, size_t len) {
-	struct outgoing *o = calloc(1, sizeof *o);
-	char *copy = o == NULL ? NULL : malloc(len + 1);
-
-	if (copy == NULL) {
-		free(o);
-		return;
-	}
-	memcpy(copy, text, len);
-	*o = (struct outgoing){.kind = kind,
-			       .call = j->call,
-			       .text = copy,
-			       .len = len,
-			       .next = j->owner->outgoing};
-	j->owner->outgoing = o;
-}
-
+/* All of them with the lock, so that they are in order. */
 static void announce(struct job *j) {
 	struct buf out;
 	struct emit e;
@@ -179,33 +160,9 @@ static void announce(struct job *j) {
 	emit_int(&e, "started", j->started);
 	emit_end_object(&e);
 	if (!buf_failed(&out)) {
-		add_message(j, WIRE_STARTED, out.data, out.len);
+		supervisor_send_text(j->owner->channel, WIRE_STARTED, j->call, out.data, out.len);
 	}
 	buf_done(&out);
-}
-
-/* In the order in which they came. */
-static void send_all(struct supervisor *s) {
-	struct outgoing *first = NULL;
-
-	for (struct outgoing *o = s->outgoing, *next; o != NULL; o = next) {
-		next = o->next;
-		o->next = first;
-		first = o;
-	}
-	s->outgoing = NULL;
-	for (struct outgoing *o = first, *next; o != NULL; o = next) {
-		next = o->next;
-		supervisor_send_text(s->channel, o->kind, o->call, o->text, o->len);
-		free(o->text);
-		free(o);
-	}
-}
-
-void supervisor_direct_flush(struct supervisor *s) {
-	(void)pthread_mutex_lock(&s->lock);
-	send_all(s);
-	(void)pthread_mutex_unlock(&s->lock);
 }
 
 static void announce_all(struct job *list) {
@@ -216,6 +173,34 @@ static void announce_all(struct job *list) {
 	}
 }
 
+/* In the order in which they ended. */
+static void send_ended(struct supervisor *s) {
+	struct job *first = NULL;
+
+	for (struct job *j = s->ended, *next; j != NULL; j = next) {
+		next = j->next;
+		j->next = first;
+		first = j;
+	}
+	s->ended = NULL;
+	for (struct job *j = first, *next; j != NULL; j = next) {
+		next = j->next;
+		announce(j);
+		if (j->result != NULL) {
+			jobs_send_result(j, j->result);
+		} else {
+			supervisor_send_error(s->channel, WIRE_ERROR, j->call, &j->error);
+		}
+		jobs_free(j);
+	}
+}
+
+void supervisor_direct_flush(struct supervisor *s) {
+	(void)pthread_mutex_lock(&s->lock);
+	send_ended(s);
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
 void supervisor_direct_timer(struct supervisor *s) {
 	uint64_t expired;
 
@@ -224,7 +209,7 @@ void supervisor_direct_timer(struct supervisor *s) {
 	s->timed = false;
 	announce_all(s->jobs);
 	announce_all(s->waiting);
-	send_all(s);
+	send_ended(s);
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -244,13 +229,15 @@ void supervisor_direct_started(struct supervisor *s) {
 	}
 }
 
-void supervisor_direct_end(struct job *j, enum wire_kind kind, const char *text, size_t len) {
-	(void)pthread_mutex_lock(&j->owner->lock);
-	announce(j);
-	add_message(j, kind, text, len);
-	j->owner->timed = true;
-	(void)pthread_mutex_unlock(&j->owner->lock);
-	set_timer(j->owner, END_US);
+void supervisor_direct_end(struct job *j) {
+	struct supervisor *s = j->owner;
+
+	(void)pthread_mutex_lock(&s->lock);
+	j->next = s->ended;
+	s->ended = j;
+	s->timed = true;
+	(void)pthread_mutex_unlock(&s->lock);
+	set_timer(s, END_US);
 }
 
 /* ---- requests ---- */

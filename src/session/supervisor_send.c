@@ -41,23 +41,12 @@ void supervisor_send(int channel, enum wire_kind kind, uint32_t call, json_t *va
 	supervisor_send_text(channel, kind, call, text, text == NULL ? 0 : strlen(text));
 }
 
-static json_t *error_json(const struct corral_error *err) {
-	return json_pack("{s:i, s:i, s:s, s:s, s:s}", "kind", (int)err->kind, "errno",
-			 err->sys_errno, "layer", err->layer, "message", err->message, "remedy",
-			 err->remedy);
-}
-
-char *supervisor_error_text(const struct corral_error *err) {
-	json_t *value = error_json(err);
-	char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT);
-
-	json_decref(value);
-	return text;
-}
-
 void supervisor_send_error(int channel, enum wire_kind kind, uint32_t call,
 			   const struct corral_error *err) {
-	supervisor_send(channel, kind, call, error_json(err));
+	supervisor_send(channel, kind, call,
+			json_pack("{s:i, s:i, s:s, s:s, s:s}", "kind", (int)err->kind, "errno",
+				  err->sys_errno, "layer", err->layer, "message", err->message,
+				  "remedy", err->remedy));
 }
 
 void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind kind,
