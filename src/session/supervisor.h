@@ -53,7 +53,8 @@ struct job {
 /* The short way to this session; of the thread that leads. */
 struct direct {
 	int listener;
-	int timer; /* the daemon learns of commands that run longer */
+	bool paused; /* the listener is not watched: there was no descriptor for a client */
+	int timer;   /* the daemon learns of commands that run longer */
 	pid_t daemon;
 	struct peer_known known; /* the parent of the last client */
 	struct direct_counts *counts;

@@ -201,6 +201,38 @@ void supervisor_direct_flush(struct supervisor *s) {
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
+static void set_timer(const struct supervisor *s, long us) {
+	const struct itimerspec once = {.it_value = {.tv_nsec = us * 1000}};
+
+	(void)timerfd_settime(s->direct.timer, 0, &once, NULL); /* valid arguments */
+}
+
+/* A listener with a client that cannot be accepted stays readable: it rests until the timer. */
+static void pause_listener(struct supervisor *s) {
+	struct direct *d = &s->direct;
+	struct epoll_event unused = {0};
+
+	for (size_t i = 0; i < DIRECT_WAITING_MAX; i++) {
+		drop_fd(&d->waiting[i]);
+	}
+	if (!d->paused) {
+		(void)epoll_ctl(s->events, EPOLL_CTL_DEL, d->listener, &unused); /* it is watched */
+	}
+	d->paused = true;
+	(void)pthread_mutex_lock(&s->lock);
+	s->timed = true;
+	(void)pthread_mutex_unlock(&s->lock);
+	set_timer(s, ANNOUNCE_US);
+}
+
+static void resume_listener(struct supervisor *s) {
+	if (supervisor_watch(s, s->direct.listener, EVENT_LISTENER, 0) == 0) {
+		s->direct.paused = false;
+	} else {
+		pause_listener(s);
+	}
+}
+
 void supervisor_direct_timer(struct supervisor *s) {
 	uint64_t expired;
 
@@ -211,12 +243,9 @@ void supervisor_direct_timer(struct supervisor *s) {
 	announce_all(s->waiting);
 	send_ended(s);
 	(void)pthread_mutex_unlock(&s->lock);
-}
-
-static void set_timer(const struct supervisor *s, long us) {
-	const struct itimerspec once = {.it_value = {.tv_nsec = us * 1000}};
-
-	(void)timerfd_settime(s->direct.timer, 0, &once, NULL); /* valid arguments */
+	if (s->direct.paused) {
+		resume_listener(s);
+	}
 }
 
 void supervisor_direct_started(struct supervisor *s) {
@@ -358,7 +387,10 @@ struct job *supervisor_direct_accept(struct supervisor *s) {
 	bool waits = false;
 
 	if (client < 0) {
-		return NULL; /* the client is gone already */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+			pause_listener(s);
+		}
+		return NULL; /* or the client is gone already */
 	}
 	if (!is_admin(s, client)) {
 		leave_to_daemon(client, NULL, 0);

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import struct
+import time
 
 from service import HUNG, acting_as, check, equal, marked, wait_until
 
@@ -93,6 +94,28 @@ def test_clients_that_send_nothing_do_not_stop_the_others(service):
         for _ in range(40):
             silent.enter_context(connected(service, session))
             equal(service.good("session", "exec", session, "--", "echo", "served").strip(), "served", "another client")
+    service.good("session", "stop", session)
+
+
+def processor_time(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+
+
+def test_without_descriptors_a_client_waits_and_the_supervisor_rests(service):
+    """H7: a listener that cannot accept stays readable."""
+    session = service.create()
+    supervisor = service.show(session)["supervisor"]
+    with open(f"/proc/{supervisor}/limits", encoding="utf-8") as file:
+        most = next(line.split()[3] for line in file if line.startswith("Max open files"))
+    equal(service.outside(["prlimit", "--nofile=8:", "--pid", str(supervisor)])[0], 0, "prlimit")
+    client = service.command("session", "exec", session, "--", "echo", "served")
+    before = processor_time(supervisor)
+    time.sleep(0.5)  # nothing is to happen
+    check(client.poll() is None, f"the client ended: {client.returncode}")
+    check(processor_time(supervisor) - before < 0.25 * os.sysconf("SC_CLK_TCK"), "the supervisor spins")
+    equal(service.outside(["prlimit", f"--nofile={most}:", "--pid", str(supervisor)])[0], 0, "prlimit")
+    equal(client.communicate(timeout=HUNG)[0], b"served\n", "the client")
     service.good("session", "stop", session)
 
 
