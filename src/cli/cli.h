@@ -123,6 +123,10 @@ int setup_error(struct corral_error *err, const char *remedy, const char *messag
 int memory_error(struct corral_error *err);
 #define memory_error(...) err_failed(memory_error(__VA_ARGS__))
 
+/* An error of a function that is not the library's.  Likewise. */
+int internal_error(const struct err *e, struct corral_error *err);
+#define internal_error(...) err_failed(internal_error(__VA_ARGS__))
+
 /* Refuses a process whose real and effective ids differ.  Only for verbs that call no
  * library function with this check. */
 int check_caller(struct corral_error *err);

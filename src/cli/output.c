@@ -46,17 +46,23 @@ int(memory_error)(struct corral_error *err) {
 	return -1;
 }
 
+int(internal_error)(const struct err *e, struct corral_error *err) {
+	enum corral_error_kind kind = e->kind == ERR_USAGE     ? CORRAL_E_USAGE
+				      : e->kind == ERR_REFUSED ? CORRAL_E_REFUSED
+				      : e->kind == ERR_MEMORY  ? CORRAL_E_MEMORY
+							       : CORRAL_E_SETUP;
+
+	begin_error(err, kind, e->where);
+	err->sys_errno = e->sys;
+	(void)snprintf(err->message, sizeof err->message, "%s", e->what);
+	(void)snprintf(err->remedy, sizeof err->remedy, "%s", e->fix);
+	return -1;
+}
+
 int check_caller(struct corral_error *err) {
 	struct err e = {0};
 
-	if (credentials_check(&e) == 0) {
-		return 0;
-	}
-	begin_error(err, CORRAL_E_SETUP, e.where);
-	err->sys_errno = e.sys;
-	(void)snprintf(err->message, sizeof err->message, "%s", e.what);
-	(void)snprintf(err->remedy, sizeof err->remedy, "%s", e.fix);
-	return -1;
+	return credentials_check(&e) == 0 ? 0 : internal_error(&e, err);
 }
 
 int print_text_to(int fd, const char *text, struct corral_error *err) {

@@ -340,13 +340,5 @@ int verb_oci(struct invocation *inv, struct corral_error *err) {
 	if (log != NULL) {
 		oci_json_log(log, &e);
 	}
-	*err = (struct corral_error){.kind = e.kind == ERR_USAGE     ? CORRAL_E_USAGE
-					     : e.kind == ERR_REFUSED ? CORRAL_E_REFUSED
-					     : e.kind == ERR_MEMORY  ? CORRAL_E_MEMORY
-								     : CORRAL_E_SETUP,
-				     .sys_errno = e.sys};
-	(void)snprintf(err->layer, sizeof err->layer, "%s", e.where);
-	(void)snprintf(err->message, sizeof err->message, "%s", e.what);
-	(void)snprintf(err->remedy, sizeof err->remedy, "%s", e.fix);
-	return -1;
+	return internal_error(&e, err);
 }

@@ -30,16 +30,7 @@ int verb_daemon(struct invocation *inv, struct corral_error *err) {
 	if (daemon_main(idle, &e, err) == 0) {
 		return 0;
 	}
-	if (e.kind != ERR_NONE) {
-		*err = (struct corral_error){.kind = e.kind == ERR_USAGE     ? CORRAL_E_USAGE
-						     : e.kind == ERR_REFUSED ? CORRAL_E_REFUSED
-									     : CORRAL_E_SETUP,
-					     .sys_errno = e.sys};
-		(void)snprintf(err->layer, sizeof err->layer, "%s", e.where);
-		(void)snprintf(err->message, sizeof err->message, "%s", e.what);
-		(void)snprintf(err->remedy, sizeof err->remedy, "%s", e.fix);
-	}
-	return -1;
+	return e.kind == ERR_NONE ? -1 : internal_error(&e, err); /* ERR_NONE: err is filled */
 }
 
 int verb_request(const char *method, json_t *params, json_t **ret, struct corral_error *err) {
