@@ -86,6 +86,16 @@ def remove(*directories):
         check(time.monotonic() < end, f"{directories} cannot be removed")
 
 
+def end_daemon(daemon):
+    if daemon.poll() is None:
+        daemon.send_signal(signal.SIGTERM)
+        try:
+            daemon.wait(PATIENCE * 6)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+
+
 class Podman:
     """podman as root."""
 
@@ -168,13 +178,7 @@ class Docker:
         return self.start(*words, flags=("--rm", *flags))
 
     def close(self):
-        if self.daemon.poll() is None:
-            self.daemon.send_signal(signal.SIGTERM)
-            try:
-                self.daemon.wait(PATIENCE * 6)
-            except subprocess.TimeoutExpired:
-                self.daemon.kill()
-                self.daemon.wait()
+        end_daemon(self.daemon)
         self.log.close()
         remove(f"{self.box.dir}/data", f"{self.box.dir}/exec")
 
@@ -264,13 +268,7 @@ address = "{0}/c.sock"
                         "--cwd=/work", *others, "localhost/base:1", name, *words)
 
     def close(self):
-        if self.daemon.poll() is None:
-            self.daemon.send_signal(signal.SIGTERM)
-            try:
-                self.daemon.wait(PATIENCE * 6)
-            except subprocess.TimeoutExpired:
-                self.daemon.kill()
-                self.daemon.wait()
+        end_daemon(self.daemon)
         self.log.close()
         remove(f"{self.box.dir}/cdata", f"{self.box.dir}/cstate")
         for directory in () if self.there else ("/run/containerd/s", "/run/containerd"):

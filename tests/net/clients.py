@@ -249,15 +249,16 @@ def work_list(options):
                 yield row, caller
 
 
-def run(suite, work):
+def run(suite, work, judged=judge):
+    """judged(suite, row, caller) returns a note for the line, or None."""
     failed = 0
     for number, (row, caller) in enumerate(work, 1):
         name = f"{row.ident} {caller.name}: {row.title()}".replace("#", "")
         try:
             if suite.options.level == "standard" and row.reason("standard"):
                 raise Skipped(f"NOT AT THIS LEVEL {row.reason('standard')}")
-            judge(suite, row, caller)
-            print(f"ok {number} - {name}", flush=True)
+            note = judged(suite, row, caller)
+            print(f"ok {number} - {name}{f': {note}' if note else ''}", flush=True)
         except Skipped as reason:
             print(f"ok {number} - {row.ident} {caller.name} # SKIP {reason}", flush=True)
         except Failed as problem:

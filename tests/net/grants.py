@@ -56,6 +56,8 @@ def words_of(option):
 
 
 def judge(suite, row, caller):
+    """The options that were needed."""
+    clients.prepare(suite, row)
     outside = clients.Call(suite, row, caller, clients.DENIED, False)
     try:
         clients.demand_reached(outside, "the control")
@@ -79,25 +81,6 @@ def judge(suite, row, caller):
     return " ".join(grants)
 
 
-def run(suite, work):
-    failed = 0
-    for number, (row, caller) in enumerate(work, 1):
-        name = f"{row.ident} {caller.name}: {row.title()}".replace("#", "")
-        try:
-            if suite.options.level == "standard" and row.reason("standard"):
-                raise clients.Skipped(f"NOT AT THIS LEVEL {row.reason('standard')}")
-            clients.prepare(suite, row)
-            grants = judge(suite, row, caller)
-            print(f"ok {number} - {name}: {grants}", flush=True)
-        except clients.Skipped as reason:
-            print(f"ok {number} - {row.ident} {caller.name} # SKIP {reason}", flush=True)
-        except clients.Failed as problem:
-            failed += 1
-            print(f"# {problem}\nnot ok {number} - {name}", flush=True)
-    print(f"1..{len(work)}")
-    return 1 if failed else 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corral", required=True, help="the binary under test")
@@ -117,7 +100,7 @@ def main():
         print(f"ok 1 - the lab # SKIP {problem}\n1..1")
         return 0
     try:
-        return run(suite, work)
+        return clients.run(suite, work, judge)
     finally:
         suite.close()
 

@@ -311,26 +311,23 @@ TEST(the_chain_goes_on_through_files_and_the_oldest_are_removed) {
 	CHECK(r.head.first_seq > 1);
 }
 
-TEST(a_removed_file_is_found) {
+static void check_removed(uint64_t number) {
 	WORLD(w);
 	char path[PATH_MAX];
 	w.place.file_max = 2000;
 	append_many(&w, 20);
-	CHECK(audit_file_path(w.log, 2, path));
+	CHECK(audit_file_path(w.log, number, path));
 	CHECK_INT(unlink(path), 0);
 	struct audit_report r = verify(&w);
 	CHECK_INT(r.findings[0].fault, AUDIT_REMOVED);
 }
 
+TEST(a_removed_file_is_found) {
+	check_removed(2);
+}
+
 TEST(the_oldest_file_that_was_removed_by_hand_is_found) {
-	WORLD(w);
-	char path[PATH_MAX];
-	w.place.file_max = 2000;
-	append_many(&w, 20);
-	CHECK(audit_file_path(w.log, 1, path));
-	CHECK_INT(unlink(path), 0);
-	struct audit_report r = verify(&w);
-	CHECK_INT(r.findings[0].fault, AUDIT_REMOVED);
+	check_removed(1);
 }
 
 /* ---- writers at once ---- */

@@ -140,6 +140,24 @@ static struct flow *dialling(struct relay *w, int flags) {
 	return f;
 }
 
+/* The same for the first of two addresses, 127.0.0.2 and 127.0.0.1, of a name that is allowed. */
+static struct flow *dialling_first(struct relay *w) {
+	struct flow *f = dialling(w, O_NONBLOCK);
+
+	f->ip = relay_ip2;
+	f->by_name = true;
+	f->rule = &w->allow[4];
+	memcpy(f->name, "two.example", sizeof "two.example");
+	return f;
+}
+
+static int accepted(struct relay *w) {
+	int server = -1;
+
+	UNTIL(w, server >= 0 || (server = relay_accept(w)) >= 0);
+	return server;
+}
+
 TEST(a_blocking_call_fails_with_etimedout_after_the_time_to_dial) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));
@@ -219,16 +237,11 @@ TEST(a_dial_with_a_result_before_so_sndtimeo_expires_answers_with_success) {
 TEST(a_second_address_of_the_name_is_dialled_when_the_first_does_not_answer) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));
-	struct flow *f = dialling(&w, O_NONBLOCK);
+	struct flow *f = dialling_first(&w);
 	int program = fcntl(f->caller, F_DUPFD_CLOEXEC, 0);
-	f->ip = relay_ip2;
-	f->by_name = true;
-	f->rule = &w.allow[4];
-	memcpy(f->name, "two.example", sizeof "two.example");
 	upstream_timeout(f); /* answers the call */
 	upstream_timeout(f); /* dials 127.0.0.1 */
-	int server = -1;
-	UNTIL(&w, server >= 0 || (server = relay_accept(&w)) >= 0);
+	int server = accepted(&w);
 	struct inbox in = {.fd = program};
 	UNTIL(&w, f->phase == PHASE_OPEN);
 	CHECK(relay_send(server, "hello"));
@@ -241,16 +254,11 @@ TEST(a_second_address_of_the_name_is_dialled_when_the_first_does_not_answer) {
 TEST(a_second_address_of_the_name_is_dialled_when_the_first_refuses_at_once) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));
-	struct flow *f = dialling(&w, O_NONBLOCK);
+	struct flow *f = dialling_first(&w);
 	int program = fcntl(f->caller, F_DUPFD_CLOEXEC, 0);
-	f->ip = relay_ip2;
-	f->by_name = true;
-	f->rule = &w.allow[4];
-	memcpy(f->name, "two.example", sizeof "two.example");
 	upstream_timeout(f); /* answers the call */
 	upstream_connect(f); /* no server listens on 127.0.0.2: connect(2) fails in the call */
-	int server = -1;
-	UNTIL(&w, server >= 0 || (server = relay_accept(&w)) >= 0);
+	int server = accepted(&w);
 	UNTIL(&w, f->phase == PHASE_OPEN);
 	(void)close(program);
 	(void)close(server);
@@ -260,11 +268,7 @@ TEST(a_second_address_of_the_name_is_dialled_when_the_first_refuses_at_once) {
 TEST(a_second_address_that_is_not_allowed_is_not_dialled) {
 	struct relay w;
 	REQUIRE(relay_begin(&w));
-	struct flow *f = dialling(&w, O_NONBLOCK);
-	f->ip = relay_ip2;
-	f->by_name = true;
-	f->rule = &w.allow[4];
-	memcpy(f->name, "two.example", sizeof "two.example");
+	struct flow *f = dialling_first(&w);
 	w.allow[0].port = w.refuses_port; /* no rule for 127.0.0.1 at this port */
 	upstream_timeout(f);
 	upstream_timeout(f);
