@@ -81,12 +81,13 @@ int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
 		good = argv[i] != NULL;
 	}
 	const char *directory = good && q.has_directory ? direct_text(bytes, len, &at) : NULL;
-	if (!good || at != len || (directory == NULL && q.has_directory)) {
+	const struct direct_command c = {
+		.argv = argv, .directory = directory, .timeout_ms = q.timeout_ms};
+	if (!good || at != len || (directory == NULL && q.has_directory) || !direct_fits(&c)) {
 		free(argv);
 		return -1;
 	}
-	*ret = (struct direct_command){
-		.argv = argv, .directory = directory, .timeout_ms = q.timeout_ms};
+	*ret = c;
 	*ret_argv = argv;
 	return 0;
 }

@@ -91,4 +91,17 @@ TEST(long_and_other_texts_are_left_to_the_daemon) {
 	CHECK(!direct_fits(&(struct direct_command){.argv = (const char *[]){"\xff", NULL}}));
 }
 
+TEST(a_request_that_is_not_ascii_is_refused) {
+	const struct direct_command sent = {.argv = (const char *[]){"caf\xc3\xa9", NULL}};
+	struct direct_command got;
+	const char **argv = NULL;
+	char *copy = NULL;
+	struct buf out;
+
+	buf_init(&out);
+	direct_request_add(&out, &sent);
+	CHECK(read_copy(out.data, out.len, &got, &copy, &argv) != 0);
+	buf_done(&out);
+}
+
 TESTS_MAIN
