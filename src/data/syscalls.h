@@ -229,7 +229,7 @@ struct arg_answer {
 	const char *name, *reason;
 };
 
-/* An allow list of an argument's values, sorted; the filter does a binary search. */
+/* An allow list of an argument's values, sorted; bpf.c has how the filter searches it. */
 struct arg_answers {
 	uint8_t arg;
 	bool pair;     /* the values are ARG_PAIR of this argument and the next */

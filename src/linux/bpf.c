@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the tables of data/syscalls.c into a seccomp program (classic BPF).
  *
- * Should:   kill a call of another architecture, then find the number in a balanced tree
- *           over runs of consecutive numbers with the same action, then test arguments
- *           if the rule has a check.
+ * Should:   kill a call of another architecture, then search the number among runs of
+ *           consecutive numbers with the same action, then test arguments if the rule has a
+ *           check; with few instructions, because each run loads the program.
  * Must not: load 64 bits of an argument (checks compare the low word), or load an argument
  *           before the number is known.
  * Fails:    closed: a program that does not fit is an error, never truncated.
@@ -29,6 +29,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Several times the size of the current program, and a quarter of BPF_MAXINSNS. */
 #define PROGRAM_MAX 1024
@@ -54,8 +55,20 @@ enum {
 	LEAF_COUNT = 256,
 };
 
-/* Up to this many runs (four values) a chain of branches is cheaper than a binary search. */
-#define CHAIN_MAX 9
+/* Up to this many tests are a chain, in which each test falls through to the next.  The kernel
+ * translates a branch that jumps either way to two instructions, and the time to load a program
+ * grows with their number: a chain has one such branch, a binary search one for each two runs. */
+#define CHAIN_MAX 6
+#define CHAIN_RUNS (2 * CHAIN_MAX + 1)
+
+/* Allowed values that differ only in the lowest five bits are tested by a mask, if there are this
+ * many: a mask is three instructions, a value one. */
+#define WORD_BITS 32U
+#define WORD_SHIFT 5
+#define WORD_ROWS_MIN 4
+
+/* The scratch memory of a program: the value that write_words looks for. */
+#define MEMORY_VALUE 0
 
 /* Either half of an ARG_PAIR. */
 #define PAIR_BITS 16
@@ -162,58 +175,116 @@ static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t
 	return load_arg(p, t->arg);
 }
 
+static bool same_test(const struct arg_test *a, const struct arg_test *b) {
+	return a->arg == b->arg && a->op == b->op && a->mask == b->mask && a->count == b->count &&
+	       memcmp(a->values, b->values, a->count * sizeof a->values[0]) == 0;
+}
+
+/* The first of the refusals before `end` that have two tests, and the first of them in common. */
+static size_t group_begin(const struct syscall_check *c, size_t end) {
+	const struct syscall_refusal *r = c->refusals;
+	size_t i = end - 1;
+
+	while (i > 0 && r[i].count == 2 && r[i - 1].count == 2 &&
+	       same_test(&r[i - 1].tests[0], &r[i].tests[0])) {
+		i--;
+	}
+	return i;
+}
+
 /* The refusals of c, and `next` if none matches. */
 static uint32_t write_refusals(struct program *p, const struct syscall_check *c, uint32_t next) {
-	for (size_t i = c->count; i-- > 0;) {
-		const struct syscall_refusal *r = &c->refusals[i];
-		uint32_t yes = leaf_errno(p, r->error);
+	_Static_assert(ARG_TESTS_MAX == 2, "a test in common, and one of each refusal");
 
-		for (size_t t = r->count; t-- > 0;) {
-			yes = write_test(p, &r->tests[t], yes, next);
+	for (size_t end = c->count, begin; end > 0; end = begin) {
+		const struct syscall_refusal *r = c->refusals;
+		uint32_t inner = next;
+
+		begin = group_begin(c, end);
+		for (size_t i = end; i-- > begin;) {
+			uint32_t yes = leaf_errno(p, r[i].error);
+
+			inner = write_test(p, &r[i].tests[r[i].count - 1], yes, inner);
 		}
-		next = yes;
+		next = r[begin].count == 2 ? write_test(p, &r[begin].tests[0], inner, next) : inner;
 	}
 	return next;
 }
 
-/* Whether the runs are single values between runs with the same leaf: one branch each. */
-static bool is_chain(const struct run *r, size_t n) {
-	if (n % 2 == 0 || n < 3 || n > CHAIN_MAX) {
+/* The tests of a few runs, one after another: for single values (JEQ), then for the first values of
+ * the other runs from the highest down (JGE). */
+struct chain {
+	size_t nsingles, nrest;
+	struct run singles[CHAIN_MAX];
+	struct run rest[CHAIN_RUNS]; /* without the singles; the first needs no test */
+};
+
+/* A single value between runs with the same leaf needs one test, and joins these two runs for the
+ * tests that follow: each test removes two runs at most. */
+static bool collect_chain(const struct run *r, size_t n, struct chain *ret) {
+	struct run *rest = ret->rest;
+	size_t singles = 0, m = 0;
+
+	if (n > CHAIN_RUNS) {
 		return false;
 	}
-	for (size_t i = 1; i < n; i += 2) {
-		if (r[i + 1].first != r[i].first + 1 || r[i + 1].leaf != r[0].leaf) {
-			return false;
+	for (size_t i = 0; i < n; i++) {
+		if (m >= 2 && rest[m - 2].leaf == r[i].leaf &&
+		    rest[m - 1].first + 1 == r[i].first && singles < CHAIN_MAX) {
+			ret->singles[singles++] = rest[--m];
+		} else {
+			rest[m++] = r[i];
 		}
 	}
-	return true;
+	ret->nsingles = singles;
+	ret->nrest = m;
+	return singles + m - 1 <= CHAIN_MAX;
 }
 
-static uint32_t write_chain(struct program *p, const struct run *r, size_t n) {
-	uint32_t next = leaf(p, r[0].leaf);
+static uint32_t write_chain(struct program *p, const struct chain *c) {
+	uint32_t next = leaf(p, c->rest[0].leaf);
 
-	for (size_t i = n - 1; i > 0; i -= 2) {
-		uint32_t yes = leaf(p, r[i - 1].leaf);
+	for (size_t i = 1; i < c->nrest; i++) {
+		uint32_t yes = leaf(p, c->rest[i].leaf);
 
-		next = branch(p, BPF_JEQ, r[i - 1].first, yes, next);
+		next = branch(p, BPF_JGE, c->rest[i].first, yes, next);
+	}
+	for (size_t i = c->nsingles; i-- > 0;) {
+		uint32_t yes = leaf(p, c->singles[i].leaf);
+
+		next = branch(p, BPF_JEQ, c->singles[i].first, yes, next);
 	}
 	return next;
 }
 
-static uint32_t write_tree(struct program *p, const struct run *r, size_t n) {
-	/* Splits at an even index, where mostly the leaf of all other values begins: the lower
-	 * part is a chain then, with a last run that is never reached. */
-	size_t half = n > 3 ? n / 2 & ~(size_t)1 : n / 2;
+/* The run that begins nearest to the middle of the values below `end`.  Not the middle run: when
+ * it loads a filter, the kernel executes it for each number, and most numbers are in few runs. */
+static size_t middle(const struct run *r, size_t n, uint32_t end) {
+	uint32_t half = r[0].first + (end - r[0].first) / 2;
+	size_t i = 1;
+
+	while (i + 1 < n && r[i].first < half) {
+		i++;
+	}
+	bool nearer = i > 1 && r[i].first > half && half - r[i - 1].first < r[i].first - half;
+	return nearer ? i - 1 : i;
+}
+
+/* A binary search of the values from r[0].first to `end` for the leaf of their run. */
+static uint32_t write_tree(struct program *p, const struct run *r, size_t n, uint32_t end) {
+	struct chain c;
 	uint32_t above, below;
+	size_t half;
 
 	if (n == 1) {
 		return leaf(p, r[0].leaf);
 	}
-	if (is_chain(r, n)) {
-		return write_chain(p, r, n);
+	if (collect_chain(r, n, &c)) {
+		return write_chain(p, &c);
 	}
-	above = write_tree(p, r + half, n - half);
-	below = is_chain(r, half + 1) ? write_chain(p, r, half + 1) : write_tree(p, r, half);
+	half = middle(r, n, end);
+	above = write_tree(p, r + half, n - half, end);
+	below = write_tree(p, r, half, r[half].first);
 	return branch(p, BPF_JGE, r[half].first, above, below);
 }
 
@@ -240,26 +311,102 @@ static uint32_t write_pair(struct program *p, unsigned arg, uint32_t no) {
 	return load_arg(p, arg);
 }
 
-/* A tree over the values; an allowed one jumps to `last`. */
-static uint32_t write_answers(struct program *p, const struct arg_answers *a, unsigned last) {
-	struct run runs[2 * ARG_ANSWERS_MAX + 1];
+/* The allowed values with the same bits above the lowest five. */
+struct word {
+	uint32_t key, mask;
+};
+
+/* The words of a, and in `listed` which rows are in one. */
+static size_t collect_words(const struct arg_answers *a, struct word *words, bool *listed) {
+	size_t n = 0;
+
+	for (size_t i = 0, next; i < a->count; i = next) {
+		struct word w = {a->rows[i].value >> WORD_SHIFT, 0};
+
+		for (next = i; next < a->count && a->rows[next].value >> WORD_SHIFT == w.key;
+		     next++) {
+			bool allowed = a->rows[next].error == LET_THROUGH;
+
+			w.mask |= allowed ? 1U << a->rows[next].value % WORD_BITS : 0;
+		}
+		bool dense = __builtin_popcount(w.mask) >= WORD_ROWS_MIN;
+		for (size_t row = i; row < next; row++) {
+			listed[row] = dense && a->rows[row].error == LET_THROUGH;
+		}
+		if (dense) {
+			words[n++] = w;
+		}
+	}
+	return n;
+}
+
+/* Jumps to `yes` if the accumulator is a value of a word, otherwise to `no`, with the value in
+ * MEMORY_VALUE.  The bits to shift by are masked here: what a shift by more than 31 does is
+ * not documented. */
+static void write_words(struct program *p, const struct word *words, size_t n, uint32_t yes,
+			uint32_t no) {
+	uint32_t mask[ARG_ANSWERS_MAX / WORD_ROWS_MIN], next = no, test;
+
+	branch(p, BPF_JSET, 1, yes, no);
+	test = emit(p, BPF_ALU | BPF_RSH | BPF_X, 0, 0, 0);
+	for (size_t i = n; i-- > 0;) {
+		if (i + 1 < n) {
+			emit(p, BPF_JMP | BPF_JA, 0, 0, distance(p, test));
+		}
+		mask[i] = emit(p, BPF_LD | BPF_IMM, 0, 0, words[i].mask);
+	}
+	for (size_t i = 0; i < n; i++) {
+		next = branch(p, BPF_JEQ, words[i].key, mask[i], next);
+	}
+	emit(p, BPF_ALU | BPF_RSH | BPF_K, 0, 0, WORD_SHIFT);
+	emit(p, BPF_LD | BPF_MEM, 0, 0, MEMORY_VALUE);
+	emit(p, BPF_MISC | BPF_TAX, 0, 0, 0);
+	emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, WORD_BITS - 1);
+	emit(p, BPF_ST, 0, 0, MEMORY_VALUE);
+}
+
+/* The rows that are in no word, and every other value. */
+static size_t collect_values(const struct arg_answers *a, const bool *listed, unsigned last,
+			     struct run *runs) {
 	uint8_t otherwise = error_leaf(a->otherwise, last);
 	size_t n = 0;
-	uint32_t no;
 
-	assert(a->count <= ARG_ANSWERS_MAX);
 	add_run(runs, &n, 0, otherwise);
 	for (size_t i = 0; i < a->count; i++) {
+		if (listed[i]) {
+			continue;
+		}
 		add_run(runs, &n, a->rows[i].value, error_leaf(a->rows[i].error, last));
 		if (a->rows[i].value != UINT32_MAX) {
 			add_run(runs, &n, a->rows[i].value + 1, otherwise);
 		}
 	}
-	no = leaf(p, otherwise); /* before the tree: the load must come directly before the tree */
-	if (n == 1) {
+	return n;
+}
+
+/* Masks for the allowed values that are close together, then a search for the others; an allowed
+ * value jumps to `last`. */
+static uint32_t write_answers(struct program *p, const struct arg_answers *a, unsigned last) {
+	struct run runs[2 * ARG_ANSWERS_MAX + 1];
+	struct word words[ARG_ANSWERS_MAX / WORD_ROWS_MIN];
+	bool listed[ARG_ANSWERS_MAX];
+
+	assert(a->count <= ARG_ANSWERS_MAX);
+	size_t nwords = collect_words(a, words, listed);
+	size_t n = collect_values(a, listed, last, runs);
+	/* Before the search: a load must come directly before the code that uses it. */
+	uint32_t yes = leaf(p, last), no = leaf(p, error_leaf(a->otherwise, last)), rest = no;
+	if (n == 1 && nwords == 0) {
 		return no;
 	}
-	write_tree(p, runs, n);
+	if (n > 1) {
+		rest = write_tree(p, runs, n, UINT32_MAX);
+		assert(rest == p->len - 1 || p->full);
+	}
+	if (nwords > 0) {
+		rest = n > 1 ? emit(p, BPF_LD | BPF_MEM, 0, 0, MEMORY_VALUE) : no;
+		write_words(p, words, nwords, yes, rest);
+	}
 	return a->pair ? write_pair(p, a->arg, no) : load_arg(p, a->arg);
 }
 
@@ -406,7 +553,7 @@ static void write_program(struct program *p, const struct bpf_options *o) {
 	p->leaf[LEAF_ALLOW] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 	write_checks(p, runs, nruns);
 	uint32_t tree = p->len;
-	write_tree(p, runs, nruns);
+	write_tree(p, runs, nruns, ANSWERS);
 	assert(only_branches(p, tree)); /* B3 */
 	native = load(p, offsetof(struct seccomp_data, nr));
 	kill = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);

@@ -32,11 +32,15 @@ static bool instruction_valid(const struct sock_fprog *p, size_t at) {
 	if (f->code == LOAD) {
 		return left > 0 && f->k % 4 == 0 && f->k < sizeof(struct seccomp_data);
 	}
-	if (f->code == (BPF_ALU | BPF_LSH | BPF_K)) {
+	if (f->code == (BPF_ALU | BPF_LSH | BPF_K) || f->code == (BPF_ALU | BPF_RSH | BPF_K)) {
 		return left > 0 && f->k < 32;
+	}
+	if (f->code == BPF_ST || f->code == (BPF_LD | BPF_MEM)) {
+		return left > 0 && f->k < BPF_MEMWORDS;
 	}
 	return left > 0 &&
 	       (f->code == (BPF_ALU | BPF_AND | BPF_K) || f->code == (BPF_ALU | BPF_OR | BPF_X) ||
+		f->code == (BPF_ALU | BPF_RSH | BPF_X) || f->code == (BPF_LD | BPF_IMM) ||
 		f->code == (BPF_MISC | BPF_TAX));
 }
 
@@ -62,9 +66,50 @@ static bool branch_taken(const struct sock_filter *f, uint32_t acc) {
 	}
 }
 
+struct registers {
+	uint32_t acc, index, memory[BPF_MEMWORDS];
+};
+
+static void compute(const struct sock_filter *f, struct registers *r) {
+	switch (f->code) {
+	case BPF_LD | BPF_IMM:
+		r->acc = f->k;
+		break;
+	case BPF_LD | BPF_MEM:
+		r->acc = r->memory[f->k];
+		break;
+	case BPF_ST:
+		r->memory[f->k] = r->acc;
+		break;
+	case BPF_MISC | BPF_TAX:
+		r->index = r->acc;
+		break;
+	case BPF_ALU | BPF_AND | BPF_K:
+		r->acc &= f->k;
+		break;
+	case BPF_ALU | BPF_OR | BPF_X:
+		r->acc |= r->index;
+		break;
+	case BPF_ALU | BPF_LSH | BPF_K:
+		r->acc <<= f->k;
+		break;
+	case BPF_ALU | BPF_RSH | BPF_K:
+		r->acc >>= f->k;
+		break;
+	case BPF_ALU | BPF_RSH | BPF_X:
+		if (r->index > 31) {
+			abort(); /* not documented: the program must mask the bits */
+		}
+		r->acc >>= r->index;
+		break;
+	default:
+		abort(); /* program_valid refuses it */
+	}
+}
+
 struct outcome program_run(const struct sock_fprog *p, const struct seccomp_data *d) {
+	struct registers r = {.acc = 0};
 	struct outcome out = {0};
-	uint32_t acc = 0, index = 0;
 
 	for (size_t at = 0;; at++) {
 		const struct sock_filter *f = &p->filter[at];
@@ -75,20 +120,14 @@ struct outcome program_run(const struct sock_fprog *p, const struct seccomp_data
 			return out;
 		}
 		if (f->code == LOAD) {
-			memcpy(&acc, (const char *)d + f->k, sizeof acc);
+			memcpy(&r.acc, (const char *)d + f->k, sizeof r.acc);
 			out.args += f->k > offsetof(struct seccomp_data, arch);
 		} else if (f->code == (BPF_JMP | BPF_JA)) {
 			at += f->k;
-		} else if (f->code == (BPF_ALU | BPF_AND | BPF_K)) {
-			acc &= f->k;
-		} else if (f->code == (BPF_ALU | BPF_OR | BPF_X)) {
-			acc |= index;
-		} else if (f->code == (BPF_ALU | BPF_LSH | BPF_K)) {
-			acc <<= f->k;
-		} else if (f->code == (BPF_MISC | BPF_TAX)) {
-			index = acc;
+		} else if (is_branch(f->code)) {
+			at += branch_taken(f, r.acc) ? f->jt : f->jf;
 		} else {
-			at += branch_taken(f, acc) ? f->jt : f->jf;
+			compute(f, &r);
 		}
 	}
 }

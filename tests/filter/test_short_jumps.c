@@ -26,25 +26,32 @@ static char *verdicts(enum bpf_arch arch, struct sock_fprog *p) {
 	return buf_take(&text);
 }
 
-TEST(far_targets_are_reached_by_trampolines) {
-	for (enum bpf_arch arch = BPF_ARCH_X86_64; arch < BPF_ARCHS; arch++) {
-		const struct bpf_options options = {.arch = arch};
-		struct sock_fprog longer, shorter;
-		struct arena arena;
-		struct err e;
+static void compare(const struct bpf_options *options) {
+	struct sock_fprog longer, shorter;
+	struct arena arena;
+	struct err e;
 
-		arena_init(&arena);
-		REQUIRE(bpf_build(&arena, &options, &shorter, &e) == 0);
-		REQUIRE(bpf_build_short(&arena, &options, &longer, &e) == 0);
-		REQUIRE(program_valid(&longer));
-		printf("# arch %d: %u instructions instead of %u\n", arch, longer.len, shorter.len);
-		CHECK(longer.len > shorter.len);
-		for (size_t i = 0; i < longer.len; i++) {
-			CHECK(longer.filter[i].jt <= JUMP_MAX && longer.filter[i].jf <= JUMP_MAX);
+	arena_init(&arena);
+	REQUIRE(bpf_build(&arena, options, &shorter, &e) == 0);
+	REQUIRE(bpf_build_short(&arena, options, &longer, &e) == 0);
+	REQUIRE(program_valid(&longer));
+	printf("# arch %d traits %#x: %u instructions instead of %u\n", options->arch,
+	       options->traits, longer.len, shorter.len);
+	CHECK(longer.len > shorter.len);
+	for (size_t i = 0; i < longer.len; i++) {
+		CHECK(longer.filter[i].jt <= JUMP_MAX && longer.filter[i].jf <= JUMP_MAX);
+	}
+	auto_free char *got = verdicts(options->arch, &longer);
+	auto_free char *want = verdicts(options->arch, &shorter);
+	CHECK_STR(got, want);
+	arena_done(&arena);
+}
+
+TEST(far_targets_are_reached_by_trampolines) {
+	for (size_t v = 0; v < variants_count; v++) {
+		for (enum bpf_arch arch = BPF_ARCH_X86_64; arch < BPF_ARCHS; arch++) {
+			compare(&(struct bpf_options){.arch = arch, .traits = variants[v].traits});
 		}
-		auto_free char *got = verdicts(arch, &longer), *want = verdicts(arch, &shorter);
-		CHECK_STR(got, want);
-		arena_done(&arena);
 	}
 }
 
