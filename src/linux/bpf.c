@@ -21,8 +21,8 @@
  *      can cache the result in its bitmap and skip the program. */
 #include "linux/bpf.h"
 
-#include "base/auto.h"
 #include "data/syscalls.h"
+#include "linux/bpf_runs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -44,16 +44,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 _Static_assert((int)BPF_ARCH_X86_64 == (int)SYSCALL_X86_64, "one numbering of architectures");
 _Static_assert((int)BPF_ARCH_AARCH64 == (int)SYSCALL_AARCH64, "one numbering of architectures");
 _Static_assert((int)BPF_ARCH_RISCV64 == (int)SYSCALL_RISCV64, "one numbering of architectures");
-
-/* The leaves of the tree: 0 is allow, then the checks, then one for every errno, and last
- * the notification of the broker (SECCOMP_RET_USER_NOTIF). */
-enum {
-	LEAF_ALLOW = 0,
-	LEAF_CHECK = 0,
-	LEAF_ERRNO = CHECK_COUNT,
-	LEAF_ASK = 255,
-	LEAF_COUNT = 256,
-};
 
 /* Up to this many tests are a chain, in which each test falls through to the next.  The kernel
  * translates a branch that jumps either way to two instructions, and the time to load a program
@@ -82,12 +72,6 @@ struct program {
 	bool full;
 	uint32_t leaf[LEAF_COUNT];               /* labels */
 	struct sock_filter reverse[PROGRAM_MAX]; /* the last instruction first */
-};
-
-/* The numbers from `first` to the next run's `first`, with the same leaf. */
-struct run {
-	uint32_t first;
-	uint8_t leaf;
 };
 
 static uint32_t emit(struct program *p, uint16_t code, uint32_t jt, uint32_t jf, uint32_t k) {
@@ -145,17 +129,9 @@ static uint32_t leaf(struct program *p, unsigned id) {
 	return p->leaf[id];
 }
 
-static uint8_t error_leaf(int error, unsigned last) {
-	if (error == LET_THROUGH || error == ASK_BROKER) {
-		return (uint8_t)(error == ASK_BROKER ? LEAF_ASK : last);
-	}
-	assert(error >= LEFT_UNDONE && error < LEAF_ASK - LEAF_ERRNO);
-	return (uint8_t)(LEAF_ERRNO + error);
-}
-
 static uint32_t leaf_errno(struct program *p, int error) {
 	assert(error != LET_THROUGH);
-	return leaf(p, error_leaf(error, LEAF_ALLOW));
+	return leaf(p, bpf_runs_leaf(error, LEAF_ALLOW));
 }
 
 static uint32_t write_test(struct program *p, const struct arg_test *t, uint32_t yes, uint32_t no) {
@@ -215,14 +191,14 @@ static uint32_t write_refusals(struct program *p, const struct syscall_check *c,
  * the other runs from the highest down (JGE). */
 struct chain {
 	size_t nsingles, nrest;
-	struct run singles[CHAIN_MAX];
-	struct run rest[CHAIN_RUNS]; /* without the singles; the first needs no test */
+	struct bpf_run singles[CHAIN_MAX];
+	struct bpf_run rest[CHAIN_RUNS]; /* without the singles; the first needs no test */
 };
 
 /* A single value between runs with the same leaf needs one test, and joins these two runs for the
  * tests that follow: each test removes two runs at most. */
-static bool collect_chain(const struct run *r, size_t n, struct chain *ret) {
-	struct run *rest = ret->rest;
+static bool collect_chain(const struct bpf_run *r, size_t n, struct chain *ret) {
+	struct bpf_run *rest = ret->rest;
 	size_t singles = 0, m = 0;
 
 	if (n > CHAIN_RUNS) {
@@ -259,7 +235,7 @@ static uint32_t write_chain(struct program *p, const struct chain *c) {
 
 /* The run that begins nearest to the middle of the values below `end`.  Not the middle run: when
  * it loads a filter, the kernel executes it for each number, and most numbers are in few runs. */
-static size_t middle(const struct run *r, size_t n, uint32_t end) {
+static size_t middle(const struct bpf_run *r, size_t n, uint32_t end) {
 	uint32_t half = r[0].first + (end - r[0].first) / 2;
 	size_t i = 1;
 
@@ -271,7 +247,7 @@ static size_t middle(const struct run *r, size_t n, uint32_t end) {
 }
 
 /* A binary search of the values from r[0].first to `end` for the leaf of their run. */
-static uint32_t write_tree(struct program *p, const struct run *r, size_t n, uint32_t end) {
+static uint32_t write_tree(struct program *p, const struct bpf_run *r, size_t n, uint32_t end) {
 	struct chain c;
 	uint32_t above, below;
 	size_t half;
@@ -289,12 +265,12 @@ static uint32_t write_tree(struct program *p, const struct run *r, size_t n, uin
 }
 
 /* Runs that begin at the same number: the later one counts. */
-static void add_run(struct run *runs, size_t *n, uint32_t first, uint8_t leaf) {
+static void add_run(struct bpf_run *runs, size_t *n, uint32_t first, uint8_t leaf) {
 	if (*n > 0 && runs[*n - 1].first == first) {
 		(*n)--;
 	}
 	if (*n == 0 || runs[*n - 1].leaf != leaf) {
-		runs[(*n)++] = (struct run){first, leaf};
+		runs[(*n)++] = (struct bpf_run){first, leaf};
 	}
 }
 
@@ -367,8 +343,8 @@ static void write_words(struct program *p, const struct word *words, size_t n, u
 
 /* The rows that are in no word, and every other value. */
 static size_t collect_values(const struct arg_answers *a, const bool *listed, unsigned last,
-			     struct run *runs) {
-	uint8_t otherwise = error_leaf(a->otherwise, last);
+			     struct bpf_run *runs) {
+	uint8_t otherwise = bpf_runs_leaf(a->otherwise, last);
 	size_t n = 0;
 
 	add_run(runs, &n, 0, otherwise);
@@ -376,7 +352,7 @@ static size_t collect_values(const struct arg_answers *a, const bool *listed, un
 		if (listed[i]) {
 			continue;
 		}
-		add_run(runs, &n, a->rows[i].value, error_leaf(a->rows[i].error, last));
+		add_run(runs, &n, a->rows[i].value, bpf_runs_leaf(a->rows[i].error, last));
 		if (a->rows[i].value != UINT32_MAX) {
 			add_run(runs, &n, a->rows[i].value + 1, otherwise);
 		}
@@ -387,7 +363,7 @@ static size_t collect_values(const struct arg_answers *a, const bool *listed, un
 /* Masks for the allowed values that are close together, then a search for the others; an allowed
  * value jumps to `last`. */
 static uint32_t write_answers(struct program *p, const struct arg_answers *a, unsigned last) {
-	struct run runs[2 * ARG_ANSWERS_MAX + 1];
+	struct bpf_run runs[2 * ARG_ANSWERS_MAX + 1];
 	struct word words[ARG_ANSWERS_MAX / WORD_ROWS_MIN];
 	bool listed[ARG_ANSWERS_MAX];
 
@@ -395,7 +371,7 @@ static uint32_t write_answers(struct program *p, const struct arg_answers *a, un
 	size_t nwords = collect_words(a, words, listed);
 	size_t n = collect_values(a, listed, last, runs);
 	/* Before the search: a load must come directly before the code that uses it. */
-	uint32_t yes = leaf(p, last), no = leaf(p, error_leaf(a->otherwise, last)), rest = no;
+	uint32_t yes = leaf(p, last), no = leaf(p, bpf_runs_leaf(a->otherwise, last)), rest = no;
 	if (n == 1 && nwords == 0) {
 		return no;
 	}
@@ -419,98 +395,8 @@ static uint32_t write_check(struct program *p, const struct syscall_check *c, un
 	return write_refusals(p, c, next);
 }
 
-static uint8_t rule_leaf(const struct syscall_rule *r) {
-	switch (r->verdict) {
-	case RULE_ALLOW:
-		return LEAF_ALLOW;
-	case RULE_CHECK:
-		return (uint8_t)(LEAF_CHECK + r->check);
-	case RULE_ASK:
-		return LEAF_ASK;
-	case RULE_REFUSE:
-		break;
-	}
-	assert(r->error > 0);
-	return error_leaf(r->error, LEAF_ALLOW);
-}
-
-/* One above the newest number, for the last run, which is unbounded. */
-#define ANSWERS (SYSCALL_NEWEST + 2)
-
-static bool applies(const struct shared_rule *r, const struct bpf_options *o) {
-	return (o->traits & r->with) == r->with && (o->traits & r->without) == 0 &&
-	       (r->archs == 0 || (r->archs & 1U << o->arch) != 0);
-}
-
-/* From the last row to the first, so that the first matching row decides. */
-static void apply_shared(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
-	for (size_t i = shared_rules_count; i-- > 0;) {
-		const struct shared_rule *r = &shared_rules[i];
-		int nr = syscall_names[r->rule.id].nr[o->arch];
-
-		if (nr >= 0 && applies(r, o)) {
-			answer[nr] = rule_leaf(&r->rule);
-		}
-	}
-}
-
-/* The calls that the policy denies.  One that is refused anyway keeps its errno: ENOSYS of clone3
- * makes every libc fall back to clone. */
-static void apply_denied(const struct bpf_options *o, uint8_t answer[ANSWERS]) {
-	for (size_t i = 0; i < CALL_COUNT; i++) {
-		int nr = syscall_names[i].nr[o->arch];
-
-		if (nr >= 0 && o->denied[i] &&
-		    (answer[nr] < LEAF_ERRNO || answer[nr] == LEAF_ASK)) {
-			answer[nr] = LEAF_ERRNO + EPERM;
-		}
-	}
-}
-
-/* The broker has no row for such a call: it records it, and returns the errno of the rule. */
-static bool refusal_is_recorded(const struct bpf_options *o, const struct syscall_rule *r) {
-	return (o->traits & TRAIT_WATCH) != 0 && r->verdict == RULE_REFUSE && r->error == EPERM;
-}
-
-/* The leaf of every number up to one above the newest, as runs. */
-static size_t collect_runs(const struct bpf_options *o, struct run *runs) {
-	uint8_t answer[ANSWERS];
-	enum bpf_arch arch = o->arch;
-	size_t n = 0;
-
-	for (size_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
-		answer[nr] = LEAF_ERRNO + ENOSYS;
-	}
-	for (size_t i = 0; i < CALL_COUNT; i++) {
-		if (syscall_names[i].nr[arch] >= 0) {
-			answer[syscall_names[i].nr[arch]] = LEAF_ALLOW;
-		}
-	}
-	for (size_t i = 0; i < syscall_rules_count; i++) {
-		int nr = syscall_names[syscall_rules[i].id].nr[arch];
-
-		if (nr >= 0) {
-			answer[nr] = refusal_is_recorded(o, &syscall_rules[i])
-					     ? LEAF_ASK
-					     : rule_leaf(&syscall_rules[i]);
-		}
-	}
-	if (o->traits != 0) {
-		apply_shared(o, answer);
-	}
-	if (o->denied != NULL) {
-		apply_denied(o, answer);
-	}
-	for (uint32_t nr = 0; nr < ARRAY_LEN(answer); nr++) {
-		if (n == 0 || runs[n - 1].leaf != answer[nr]) {
-			runs[n++] = (struct run){nr, answer[nr]};
-		}
-	}
-	return n;
-}
-
 /* Writes only the checks that a number uses. */
-static void write_checks(struct program *p, const struct run *runs, size_t nruns) {
+static void write_checks(struct program *p, const struct bpf_run *runs, size_t nruns) {
 	bool used[CHECK_COUNT] = {false};
 
 	for (size_t i = 0; i < nruns; i++) {
@@ -545,15 +431,15 @@ static void write_program(struct program *p, const struct bpf_options *o) {
 		[BPF_ARCH_AARCH64] = AUDIT_ARCH_AARCH64,
 		[BPF_ARCH_RISCV64] = AUDIT_ARCH_RISCV64,
 	};
-	struct run runs[ANSWERS];
-	size_t nruns = collect_runs(o, runs);
+	struct bpf_run runs[BPF_RUNS_MAX];
+	size_t nruns = bpf_runs_collect(o, runs);
 	uint32_t native, kill;
 
 	assert(runs[nruns - 1].leaf == LEAF_ERRNO + ENOSYS); /* B2 */
 	p->leaf[LEAF_ALLOW] = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 	write_checks(p, runs, nruns);
 	uint32_t tree = p->len;
-	write_tree(p, runs, nruns, ANSWERS);
+	write_tree(p, runs, nruns, BPF_RUNS_MAX);
 	assert(only_branches(p, tree)); /* B3 */
 	native = load(p, offsetof(struct seccomp_data, nr));
 	kill = emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);

@@ -15,6 +15,7 @@ int bpf_build_short(struct arena *a, const struct bpf_options *o, struct sock_fp
 
 #include "unit/test.h"
 
+#include "base/auto.h"
 #include "interpret.h"
 #include "verdicts.h"
 
