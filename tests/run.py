@@ -19,6 +19,9 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True
+import ending  # noqa: E402  no file beside it
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
@@ -272,6 +275,26 @@ LONGEST = ("escape", "cli", "session: user, full", "session: user, standard", "s
 AT_ONCE = min(2 + len(os.sched_getaffinity(0)), 8)  # suites, which mostly wait
 CHECK_SECONDS = 1800  # a suite of `make check` that is silent for longer hangs: it is killed, and its last lines are shown
 LOOK_SECONDS = 5
+END_SECONDS = 60.0  # for the suites after a signal, of which some have to remove ten thousands of files
+
+
+begun = []  # suites, also those that have ended
+
+
+def end(number, _frame):
+    """The handler of a signal that ends all: the suites end themselves, and what they leave is killed."""
+    ending.begin()
+    print(f"{signal.Signals(number).name}: waiting for the suites to end", file=sys.stderr, flush=True)
+    threading.excepthook = lambda _: None  # of threads whose suite is reaped here
+    for suite in begun:
+        if suite.is_ended_by_signal and suite.process.returncode is None:
+            ending.send(-suite.process.pid, signal.SIGTERM)
+    until = time.monotonic() + END_SECONDS
+    while ending.ours() and time.monotonic() < until:
+        time.sleep(ending.LOOK_SECONDS)
+    ending.end_processes(polite=0)
+    ending.remove_directories()
+    os._exit(128 + number)
 
 
 class Suite:
@@ -281,8 +304,14 @@ class Suite:
         self.name, self.start, self.hung = name, time.monotonic(), False
         self.output = tempfile.TemporaryFile()
         before = ["nice", "-n", BESIDE_NICE] if name in NICE else []
+        # A test program takes seconds and removes its files at its end, so a signal does not end it earlier.
+        self.is_ended_by_signal = argv[0] != "env"
+        if argv[0] == PYTHON:
+            argv = [PYTHON, f"{HERE}/ending.py", *argv[1:]]
+        # In a session of its own, so that ^C in a terminal is not sent to its commands before the suite ends them.
         self.process = subprocess.Popen([*before, *argv], stdout=self.output, stderr=subprocess.STDOUT,
-                                        stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, start_new_session=True)
+        begun.append(self)
         self.over = threading.Event()
         self.watcher = threading.Thread(target=self.watch, args=(seconds,)) if seconds else None
         if self.watcher:
@@ -335,7 +364,7 @@ class Schedule:
     def take(self):
         """The next one.  Those of one kind use the same ports and accounts, and run one after the other."""
         with self.changed:
-            while self.waiting or self.awaited:
+            while (self.waiting or self.awaited) and not ending.is_ending:
                 for suite in self.waiting:
                     if kind(suite[0]) not in self.running:
                         self.waiting.remove(suite)
@@ -361,6 +390,8 @@ class Schedule:
 
     def finish(self, suite):
         suite.wait()
+        if ending.is_ending:
+            sys.exit()  # this thread: the suite did not fail
         with self.changed:
             self.counts[suite.name] = suite.tell(self.verbose)
             if self.journal:
@@ -438,7 +469,9 @@ def main():
     if proof:
         os.environ["CORRAL_TEST_TIMES"] = "1"  # tests that compare times do so
     counts = {}
+    ending.on_signals(end)
     with tempfile.TemporaryDirectory(prefix="corral-") as place:
+        ending.directories.append(place)
         # The clone may lie where the suites' ordinary user cannot go.
         os.chmod(place, 0o755)
         corral = shutil.copy(f"{build}/corral", place)
