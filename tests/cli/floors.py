@@ -4,8 +4,13 @@ import json
 import os
 import shutil
 import socket
+import subprocess
+import tempfile
+import threading
 
 from harness import Skip, check, contains, equal
+
+copying = threading.Lock()  # tests of the suite run at once
 
 SYSTEM = """
 [limits]
@@ -24,30 +29,38 @@ processes = 100
 """
 
 
+def copy_of_etc(suite):
+    """A copy for all boxes of the suite, with an empty directory for the administrator's file."""
+    with copying:
+        if suite.etc is None:
+            suite.etc = tempfile.TemporaryDirectory(prefix="corral-etc-")
+            os.chmod(suite.etc.name, 0o755)
+            subprocess.run(["cp", "-a", "/etc/.", suite.etc.name], check=True)
+            os.makedirs(f"{suite.etc.name}/corral", exist_ok=True)
+    return suite.etc.name
+
+
 def prepare(box, text):
-    """A copy of /etc with the administrator's file in it."""
+    """A directory with the administrator's file."""
     if not box.suite.root:
         raise Skip("needs root to show another /etc")
     if shutil.which("unshare") is None or shutil.which("setpriv") is None:
         raise Skip("unshare or setpriv is missing")
-    os.mkdir(f"{box.dir}/etc")
-    box.execute(["cp", "-a", "/etc/.", f"{box.dir}/etc"], user=0, group=0).exited(0)
-    os.makedirs(f"{box.dir}/etc/corral", exist_ok=True)
-    with open(f"{box.dir}/etc/corral/policy.toml", "w", encoding="utf-8") as file:
-        file.write(text)
+    os.mkdir(f"{box.dir}/etc-corral")
+    with_floor(box, text)
 
 
 def with_floor(box, text):
     """The same with another text."""
-    if not os.path.isdir(f"{box.dir}/etc"):
+    if not os.path.isdir(f"{box.dir}/etc-corral"):
         prepare(box, text)
-    with open(f"{box.dir}/etc/corral/policy.toml", "w", encoding="utf-8") as file:
+    with open(f"{box.dir}/etc-corral/policy.toml", "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def prefix(box):
     """What to put before a command, run by root, so that it runs as the box's user with that /etc."""
-    script = (f"mount --bind {box.dir}/etc /etc && exec setpriv --reuid {box.user.uid} --regid {box.user.gid} "
+    script = (f"mount --bind {copy_of_etc(box.suite)} /etc && mount --bind {box.dir}/etc-corral /etc/corral && exec setpriv --reuid {box.user.uid} --regid {box.user.gid} "
               "--clear-groups \"$@\"")
     return ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", script, "sh"]
 

@@ -363,6 +363,7 @@ class Suite:
         self.groups_before = traces.dead_cgroups()
         self.directories_before = self.directories()
         self.notes = []
+        self.etc = None  # a copy of /etc, once a test needs it
 
     def directories(self):
         return set().union(*(traces.directories(user.uid) for user in self.users))
