@@ -27,7 +27,7 @@ src/run/bare_result.c
 src/run/capture.c
 $(ls src/macos/*.c)"
 
-flags="-std=gnu17 -O2 -Isrc -Iinclude -include src/base/banned.h -Wall -Wextra -Wno-missing-field-initializers
+flags="-std=gnu17 ${OPTIMIZE:--O2} -Isrc -Iinclude -include src/base/banned.h -Wall -Wextra -Wno-missing-field-initializers
 -Wno-sign-compare -ffunction-sections"
 
 # The built-in patterns, parsed by a program of this machine.

@@ -57,8 +57,6 @@ def text(place, name):
 
 
 def a_release_has_its_version_everywhere(place):
-    status, said = release(place, VERSION)
-    assert status == 0, said
     assert f"version: '{VERSION}'" in text(place, "meson.build")
     assert f'#define CORRAL_VERSION "{VERSION}"' in text(place, "include/corral.h")
     assert re.search(rf"^## {VERSION} \(\d{{4}}-\d\d-\d\d\)$", text(place, "CHANGELOG.md"), re.M)
@@ -69,7 +67,6 @@ def a_release_has_its_version_everywhere(place):
 
 
 def the_commit_is_signed_off_and_tagged_with_the_notes(place):
-    assert release(place, VERSION)[0] == 0
     assert "Signed-off-by: A <a@example.org>" in git(place, "log", "-1", "--format=%B")
     assert git(place, "rev-parse", f"v{VERSION}^{{commit}}") == git(place, "rev-parse", "HEAD")
     notes = git(place, "tag", "-l", "--format=%(contents)", f"v{VERSION}")
@@ -77,7 +74,6 @@ def the_commit_is_signed_off_and_tagged_with_the_notes(place):
 
 
 def the_tarball_is_the_tree_and_fits_its_sum(place):
-    assert release(place, VERSION)[0] == 0
     name = f"{place}/build-release/corral-{VERSION}.tar.gz"
     with open(name, "rb") as file:
         raw = file.read()
@@ -90,7 +86,6 @@ def the_tarball_is_the_tree_and_fits_its_sum(place):
 
 
 def the_tarball_can_be_configured(place):
-    assert release(place, VERSION)[0] == 0
     assert run(place, "tar", "-xzf", f"build-release/corral-{VERSION}.tar.gz", "-C", "build-release")[0] == 0
     top = f"{place}/build-release/corral-{VERSION}"
     status, said = run(top, "meson", "setup", "build")
@@ -99,7 +94,6 @@ def the_tarball_can_be_configured(place):
 
 
 def the_same_commit_gives_the_same_tarball(place):
-    assert release(place, VERSION)[0] == 0
     first = text(place, f"build-release/corral-{VERSION}.tar.gz.sha256")
     with tempfile.TemporaryDirectory() as other:
         git(other, "clone", "-q", place, "again")
@@ -141,10 +135,11 @@ def it_refuses_a_tag_that_exists_and_a_version_that_is_older(place):
     refused(place, [VERSION], "is older than 99.0.0")
 
 
-TESTS = [a_release_has_its_version_everywhere, the_commit_is_signed_off_and_tagged_with_the_notes,
-         the_tarball_is_the_tree_and_fits_its_sum, the_tarball_can_be_configured, the_same_commit_gives_the_same_tarball,
-         it_refuses_what_is_no_version, it_refuses_a_tree_that_differs_from_the_commit,
-         it_refuses_a_version_without_a_changelog, it_refuses_a_tag_that_exists_and_a_version_that_is_older]
+# These look at one release, and the others refuse one.
+RELEASED = [a_release_has_its_version_everywhere, the_commit_is_signed_off_and_tagged_with_the_notes,
+            the_tarball_is_the_tree_and_fits_its_sum, the_tarball_can_be_configured, the_same_commit_gives_the_same_tarball]
+REFUSED = [it_refuses_what_is_no_version, it_refuses_a_tree_that_differs_from_the_commit,
+           it_refuses_a_version_without_a_changelog, it_refuses_a_tag_that_exists_and_a_version_that_is_older]
 
 
 def undo(place, begin):
@@ -173,10 +168,16 @@ def main():
     with tempfile.TemporaryDirectory(prefix="corral-release-") as place:
         clone(place)
         begin = git(place, "rev-parse", "HEAD")
-        for number, test in enumerate(TESTS, 1):
+        status, said = release(place, VERSION)
+        if status != 0:
+            print(f"{said}\nBail out! there is no release to look at")
+            return 1
+        for number, test in enumerate(RELEASED, 1):
             failed += attempt(place, number, test)
+        for number, test in enumerate(REFUSED, number + 1):
             undo(place, begin)
-    print(f"1..{len(TESTS)}")
+            failed += attempt(place, number, test)
+    print(f"1..{number}")
     return 1 if failed else 0
 
 
