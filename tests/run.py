@@ -81,7 +81,7 @@ def name_of(suite, level):
 def check_suites(build, corral, probe):
     """What a change has to pass in minutes, and the same each time: chance finds, it does not judge."""
     # Every family of attempts by a few of its rows; elsewhere, where they are the same ones, by the first.  A proof has all.
-    for name, level, more in (("escape", "full", ["--as", "user", "--families", "3", "--jobs", "3"]), ("escape (root)", "full", ["--as", "root", "--families"]),
+    for name, level, more in (("escape", "full", ["--as", "user", "--families", "2", "--jobs", "3"]), ("escape (root)", "full", ["--as", "root", "--families"]),
                               ("escape (standard)", "standard", ["--as", "user", "--families"])):
         yield name, [PYTHON, f"{HERE}/escape/run.py", "--corral", corral, "--probe", probe, "--quick", "--level", level, *more,
                      "--without", "PX"]
@@ -114,7 +114,8 @@ def check_suites(build, corral, probe):
     yield "macos", [PYTHON, f"{HERE}/seatbelt/compile.py"]
     yield "lint", [PYTHON, f"{HERE}/lint/lint.py", "--build", build, "--quick"]
     yield "hosts", [PYTHON, f"{HERE}/hosts/run.py", "--corral", corral, "--build", build, "--quick"]
-    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "50", "--layers", "25"]
+    yield "props", [PYTHON, f"{HERE}/props/run.py", "--corral", corral, "--build", build, "--trees", "30", "--layers", "25",
+                    "--patterns", "1500"]
     yield "cost", [PYTHON, f"{HERE}/cost/run.py", "--corral", corral, "--build", build]
     yield "cost (session)", [PYTHON, f"{HERE}/cost/session.py", "--corral", corral]
     yield "cost (ratio)", [PYTHON, f"{HERE}/cost/ratio.py", "--corral", corral]
