@@ -41,21 +41,32 @@ void compose_settle(struct builder *b) {
 	b->nrequests = kept;
 }
 
+/* Files of the new root.  prune() drops them in a tree of the host (L4), which then shows its own
+ * there: an image may have a directory /var/run. */
+static bool is_created(const struct mount_request *w) {
+	return w->m.kind == MOUNT_DIR || w->m.kind == MOUNT_LINK || w->m.kind == MOUNT_FILE;
+}
+
 const struct mount_request *compose_at(const struct builder *b, size_t n, const char *path) {
-	const struct mount_request *best = NULL;
-	size_t longest = 0;
+	const struct mount_request *best = NULL, *created = NULL;
+	size_t longest = 0, longest_created = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct mount_request *w = &b->requests[i];
 		if (w->dropped || w->m.kind == MOUNT_PIN || !path_within(path, w->m.target)) {
 			continue; /* a pin does not change the content */
 		}
 		size_t len = strlen(w->m.target);
-		if (len >= longest) {
+		if (is_created(w) && len >= longest_created) {
+			created = w;
+			longest_created = len;
+		} else if (!is_created(w) && len >= longest) {
 			best = w;
 			longest = len;
 		}
 	}
-	return best;
+	bool kept = created != NULL && longest_created >= longest &&
+		    (best == NULL || !mount_request_is_tree(best));
+	return kept ? created : best;
 }
 
 const char *compose_inside(struct builder *b, const struct mount_request *w, const char *path) {

@@ -140,6 +140,20 @@ TEST(a_deny_beneath_a_private_window_has_nothing_to_hide) {
 	world_done(&w);
 }
 
+/* A container's image may have a directory where the sandbox would create a symlink. */
+TEST(a_deny_hides_what_a_tree_shows_instead_of_a_created_link) {
+	struct world w;
+	world_init(&w);
+	node(&w, "/var/run/secrets/token", 'f', NULL);
+	set_num(&w, KEY_FS_VIEW, VIEW_HOST);
+	add_item(&w, KEY_FS_DENY, "/var/run/secrets");
+	REQUIRE(build(&w) == 0);
+	check_shape(&w);
+	CHECK(kind_is(&w, "/var/run/secrets", MOUNT_MASK_DIR));
+	CHECK(plan_visibility(&w.plan, "/var/run/secrets/token") == VISIBILITY_DENIED);
+	world_done(&w);
+}
+
 TEST(a_more_specific_grant_reopens_a_deny) {
 	struct world w;
 	world_init(&w);
