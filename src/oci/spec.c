@@ -83,8 +83,7 @@ static bool is_bind(const json_t *mount) {
 /* Files and file systems that engines mount by themselves; the sandbox has its own, or shows them
  * read-only as part of the image. */
 static bool is_engines(const char *target) {
-	static const char *const trees[] = {"/dev", "/proc", "/sys", "/run/secrets",
-					    "/var/run/secrets"};
+	static const char *const trees[] = {"/dev", "/proc", "/sys", "/run/secrets"};
 	static const char *const files[] = {
 		"/",    "/etc/hostname",      "/etc/hosts", "/etc/resolv.conf",
 		"/run", "/run/.containerenv", "/tmp",       "/var/tmp"};
@@ -128,9 +127,11 @@ static int grant_volume(const json_t *mount, json_t *options, struct err *e) {
 		return err_set(e, ERR_REFUSED, OCI_WHERE, "a mount at %s would cover Corral's own",
 			       target);
 	}
-	if (path_within(target, "/var/run/secrets/kubernetes.io") ||
+	if (path_within(target, "/var/run/secrets") ||
 	    path_within(target, "/run/secrets/kubernetes.io")) {
-		return add_option(options, "--deny", target, e); /* the token of the pod */
+		/* The token of the pod, and those that clouds add.  With /var/run a directory of
+		 * the image they would be shown with it. */
+		return add_option(options, "--deny", target, e);
 	}
 	if (is_engines(target) || (!is_bind(mount) && !scratch) || is_socket(mount)) {
 		return 0;

@@ -81,7 +81,9 @@ static const char config[] =
 	"\",\"options\":[\"bind\",\"ro\"]},"
 	"{\"destination\":\"/etc/hosts\",\"type\":\"bind\",\"source\":\"/etc/hosts\"},"
 	"{\"destination\":\"/var/run/secrets/kubernetes.io/serviceaccount\",\"type\":\"bind\","
-	"\"source\":\"/t\",\"options\":[\"ro\"]}],"
+	"\"source\":\"/t\",\"options\":[\"ro\"]},"
+	"{\"destination\":\"/var/run/secrets/cloud\",\"type\":\"bind\",\"source\":\"/c\"},"
+	"{\"destination\":\"/run/secrets/x\",\"type\":\"bind\",\"source\":\"/x\"}],"
 	"\"linux\":{\"maskedPaths\":[\"/proc/kcore\",\"/proc/sched_debug\",\"/sys/firmware\"],"
 	"\"readonlyPaths\":[\"/proc/sys\"],\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ERRNO\","
 	"\"syscalls\":[{\"names\":[\"read\",\"clone\"],\"action\":\"SCMP_ACT_ALLOW\"},"
@@ -167,6 +169,8 @@ TEST(the_args_become_a_run_that_they_cannot_change) {
 	CHECK_STR(after(given, "--write"), "/data");
 	CHECK_STR(after(given, "--read"), "/ref");
 	CHECK_STR(after(given, "--deny"), "/var/run/secrets/kubernetes.io/serviceaccount");
+	CHECK_STR(after(given, "/var/run/secrets/kubernetes.io/serviceaccount"), "--deny");
+	CHECK(has(given, "/var/run/secrets/cloud") && !has(given, "/run/secrets/x"));
 	CHECK(!has(given, "/etc/hosts") && !has(given, "/proc"));
 	json_decref(spec);
 	json_decref(given);
