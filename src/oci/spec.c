@@ -20,7 +20,8 @@
 /* ---- pause containers ----
  *
  * An image can have annotations, too, and podman copies them: the marks count only with --pods, for
- * engines that set them themselves. */
+ * engines that set them themselves.  Such an engine may copy annotations of the pod, among them the
+ * mark of the other engine: its own has another value then, and decides. */
 
 static const struct {
 	const char *annotation, *value;
@@ -31,15 +32,20 @@ static const struct {
 
 bool oci_spec_is_pause(const json_t *spec) {
 	const json_t *annotations = json_object_get(spec, "annotations");
+	bool marked = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(pause_marks); i++) {
-		const char *value =
-			json_string_value(json_object_get(annotations, pause_marks[i].annotation));
-		if (value != NULL && streq(value, pause_marks[i].value)) {
-			return true;
+		const json_t *value = json_object_get(annotations, pause_marks[i].annotation);
+		if (value == NULL) {
+			continue;
 		}
+		const char *text = json_string_value(value);
+		if (text == NULL || !streq(text, pause_marks[i].value)) {
+			return false;
+		}
+		marked = true;
 	}
-	return false;
+	return marked;
 }
 
 /* ---- paths ---- */

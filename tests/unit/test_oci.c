@@ -260,9 +260,15 @@ TEST(pause_containers_are_those_of_the_two_annotations) {
 				"sandbox");
 	json_t *other = json_pack("{s:{s:s}}", "annotations", "io.kubernetes.cri.container-type",
 				  "container");
+	/* The engine's own says what it is, and a user's is copied beside it. */
+	json_t *copied =
+		json_pack("{s:{s:s,s:s}}", "annotations", "io.kubernetes.cri.container-type",
+			  "sandbox", "io.kubernetes.cri-o.ContainerType", "container");
 	json_t *spec = read_text(config);
 
 	CHECK(oci_spec_is_pause(pod) && !oci_spec_is_pause(other) && !oci_spec_is_pause(spec));
+	CHECK(!oci_spec_is_pause(copied));
+	json_decref(copied);
 	json_decref(pod);
 	json_decref(other);
 	json_decref(spec);
