@@ -191,13 +191,13 @@ def blob(place, data):
     return {"digest": f"sha256:{digest}", "size": len(data)}
 
 
-def make_archive(root, place, annotations=None):
+def make_archive(root, place, annotations=None, settings=None):
     """An image in the layout of the OCI's specification, of one layer; returns the path of its archive."""
     os.makedirs(f"{place}/blobs/sha256")
     layer = subprocess.run(["tar", "--numeric-owner", "-C", root, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
     diff = blob(place, layer)
     kind = "application/vnd.oci.image"
-    config = {"architecture": "amd64" if os.uname().machine == "x86_64" else "arm64", "os": "linux", "config": {},
+    config = {"architecture": "amd64" if os.uname().machine == "x86_64" else "arm64", "os": "linux", "config": settings or {},
               "rootfs": {"type": "layers", "diff_ids": [diff["digest"]]}}
     manifest = {"schemaVersion": 2, "mediaType": f"{kind}.manifest.v1+json", "annotations": annotations or {},
                 "config": {"mediaType": f"{kind}.config.v1+json", **blob(place, json.dumps(config).encode())},
@@ -213,9 +213,14 @@ def make_archive(root, place, annotations=None):
     return f"{place}.tar"
 
 
+SHARED = "/run/containerd"  # of the shims' sockets and runc's files, for every containerd
+WAS_THERE = os.path.exists(SHARED)
+
+
 class Containerd:
     """A containerd of the test's own, used by ctr, without its CRI."""
 
+    PROGRAMS = ("containerd", "ctr", "runc", "containerd-shim-runc-v2")
     CONFIG = """version = 2
 root = "{0}/cdata"
 state = "{0}/cstate"
@@ -225,11 +230,10 @@ address = "{0}/c.sock"
 """
 
     def __init__(self, box, runtime=None):
-        needs("containerd", "ctr", "runc", "containerd-shim-runc-v2")
+        needs(*self.PROGRAMS)
         self.box, self.count = box, 0
-        self.there = os.path.exists("/run/containerd")  # of the shims' sockets, for every containerd
         make_root(f"{box.dir}/root")
-        box.write("containerd.toml", self.CONFIG.format(box.dir))
+        box.write("containerd.toml", self.settings())
         self.flags = [f"--runc-root={box.dir}/runc", *([f"--runc-binary={runtime}"] if runtime else [])]
         self.log = open(f"{box.dir}/clog", "wb")  # closed with the daemon
         self.daemon = subprocess.Popen(["containerd", "--config", f"{box.dir}/containerd.toml"], stdout=self.log,
@@ -240,11 +244,18 @@ address = "{0}/c.sock"
                 if self.daemon.poll() is not None or time.monotonic() > end:
                     raise Skip("containerd does not start here")
                 time.sleep(0.2)
-            archive = make_archive(f"{box.dir}/root", f"{box.dir}/layout")
-            self.ctr("images", "import", "--snapshotter=native", archive).exited(0)
+            self.load()
         except BaseException:
             self.close()
             raise
+
+    def settings(self):
+        """The daemon's file."""
+        return self.CONFIG.format(self.box.dir)
+
+    def load(self):
+        archive = make_archive(f"{self.box.dir}/root", f"{self.box.dir}/layout")
+        self.ctr("images", "import", "--snapshotter=native", archive).exited(0)
 
     def ctr(self, *words):
         return self.box.execute(["ctr", f"--address={self.box.dir}/c.sock", *words], timeout=4 * PATIENCE)
@@ -263,7 +274,8 @@ address = "{0}/c.sock"
         for mount in mounts:
             source, target, *mode = mount.split(":")
             others.append(f"--mount=type=bind,src={source},dst={target},options=rbind:{mode[0] if mode else 'rw'}")
-        name = f"{os.path.basename(self.box.dir)}-{self.count}"  # no other containerd of this machine has it
+        # No other containerd of this machine has it.  Two "_" and "-" in a row are refused.
+        name = f"{os.path.basename(self.box.dir).replace('_', '0')}-{self.count}"
         return self.ctr("run", "--rm", "--snapshotter=native", *self.flags, f"--fifo-dir={self.box.dir}", f"--cgroup=/{name}",
                         "--cwd=/work", *others, "localhost/base:1", name, *words)
 
@@ -271,9 +283,9 @@ address = "{0}/c.sock"
         end_daemon(self.daemon)
         self.log.close()
         remove(f"{self.box.dir}/cdata", f"{self.box.dir}/cstate")
-        for directory in () if self.there else ("/run/containerd/s", "/run/containerd"):
+        for directory in () if WAS_THERE else ("s", "runc/k8s.io", "runc", ""):
             with contextlib.suppress(OSError):  # another one may use it by now
-                os.rmdir(directory)
+                os.rmdir(f"{SHARED}/{directory}")
 
 
 # (engine, name, flags, level, guarantees that are not enforced there, a flag that status names)

@@ -25,6 +25,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli"), os.path.dirnam
 import ladder  # noqa: E402  the paths have to be set first
 import filters  # noqa: E402
 import containers  # noqa: E402
+import cri  # noqa: E402
 import memory  # noqa: E402
 import nested  # noqa: E402
 from harness import PATIENCE, Suite, check, contains, equal  # noqa: E402
@@ -249,6 +250,7 @@ def run(options, suite):
     memory.register(suite)
     if not options.quick:
         containers.register(suite)
+        cri.register(suite)
     status = suite.run(options.only, options.jobs)
     write_report(options.report, suite.answers)
     return status
