@@ -294,9 +294,8 @@ void pool_released(const struct conn *c);
 /* ---- live.c ---- */
 struct live *live_named(const struct daemon *d, const char *id_or_name);
 struct live *live_find(const struct daemon *d, const char *id);
-/* Receives the ends of commands of the short way that their clients know: a request that comes
- * after such an answer is served with them. */
-void lives_settle(struct daemon *d);
+/* Receives one message of the supervisor, if there is one. */
+void live_receive(struct live *l);
 /* Starts the supervisor of a session that is in the database; spec is the request. */
 int live_start(struct daemon *d, const struct session_row *row, const char *token, json_t *spec,
 	       struct live **ret, struct err *e);
@@ -324,6 +323,9 @@ void direct_socket_passed(struct live *l);
 void direct_socket_done(struct live *l);
 /* The number of the next command or call of a session, never 0; in both processes. */
 uint32_t direct_socket_number(struct direct_counts *c);
+/* Receives the ends of commands of the short way that their clients know: a request that comes
+ * after such an answer is served with them. */
+void direct_settle(struct daemon *d);
 
 /* ---- live_calls.c ---- */
 struct call *live_call(struct live *l, const struct request *r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's part of the short way to a session (client/direct.h): the socket and its names.
+/* The daemon's part of the short way to a session (client/direct.h): the socket, its names, and the
+ * ends of commands.
  *
  * The daemon binds the listener before it forks the supervisor, under a name that no client looks
  * for, and closes its own copy after the fork: when the supervisor ends, a client is refused by the
@@ -12,8 +13,10 @@
 #include "session/daemon.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/unix_address.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -108,4 +111,35 @@ uint32_t direct_socket_number(struct direct_counts *c) {
 		number = atomic_fetch_add(&c->last_call, 1) + 1;
 	} while (number == 0); /* after 2^32 commands */
 	return number;
+}
+
+/* ---- commands whose end the daemon does not know yet ---- */
+
+/* A supervisor reports an end within a millisecond; one that does not has lost it. */
+#define SETTLE_MS 500
+
+static void settle(struct live *l, uint32_t answered) {
+	int64_t until = clock_ms() + SETTLE_MS, left = SETTLE_MS;
+
+	while ((int32_t)(answered - l->reported) > 0 && l->channel.fd >= 0 && left > 0) {
+		struct pollfd ready = {.fd = l->channel.fd, .events = POLLIN};
+		if (poll(&ready, 1, (int)left) == 1) {
+			live_receive(l);
+		}
+		left = until - clock_ms();
+	}
+	if (left <= 0) {
+		l->reported = answered; /* it is not waited for again */
+	}
+}
+
+/* Writes to no session that has nothing to settle: its page would be copied for every supervisor
+ * that was forked before. */
+void direct_settle(struct daemon *d) {
+	for (struct live *l = d->lives; l != NULL; l = l->next) {
+		uint32_t answered = atomic_load(&l->counts->answered);
+		if (answered != l->reported) {
+			settle(l, answered);
+		}
+	}
 }

@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -411,33 +410,8 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	session_wire_done(&m);
 }
 
-/* A supervisor reports an end within a millisecond; one that does not has lost it. */
-#define SETTLE_MS 500
-
-static void settle(struct live *l, uint32_t answered) {
-	int64_t until = clock_ms() + SETTLE_MS, left = SETTLE_MS;
-
-	while ((int32_t)(answered - l->reported) > 0 && l->channel.fd >= 0 && left > 0) {
-		struct pollfd ready = {.fd = l->channel.fd, .events = POLLIN};
-		if (poll(&ready, 1, (int)left) == 1) {
-			channel_ready(&l->channel, EPOLLIN);
-		}
-		left = until - clock_ms();
-	}
-	if (left <= 0) {
-		l->reported = answered; /* it is not waited for again */
-	}
-}
-
-/* Writes to no session that has nothing to settle: its page would be copied for every supervisor
- * that was forked before. */
-void lives_settle(struct daemon *d) {
-	for (struct live *l = d->lives; l != NULL; l = l->next) {
-		uint32_t answered = atomic_load(&l->counts->answered);
-		if (answered != l->reported) {
-			settle(l, answered);
-		}
-	}
+void live_receive(struct live *l) {
+	channel_ready(&l->channel, EPOLLIN);
 }
 
 /* ---- start ---- */

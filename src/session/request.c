@@ -205,7 +205,7 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	}
 	r->tool = row->tool;
 	if ((r->conn->scope & SCOPE_ADMIN) != 0) {
-		lives_settle(r->conn->daemon);
+		direct_settle(r->conn->daemon);
 	}
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
