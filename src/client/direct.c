@@ -151,7 +151,7 @@ static int read_answer(const char *bytes, size_t len, int *ret_status, struct co
 
 int direct_exec(const char *session, const struct direct_command *c, int *ret_status,
 		struct corral_error *err) {
-	static char answer[DIRECT_BYTES]; /* a short answer touches one page of it */
+	char answer[DIRECT_BYTES]; /* a short answer touches one page of it */
 	ssize_t n;
 
 	if (!direct_fits(c)) {

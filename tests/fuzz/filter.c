@@ -19,6 +19,8 @@ static unsigned fuzz_jump_max;
 #define syscall_rules_count fuzz_rules_count
 #define syscall_checks fuzz_checks
 #define JUMP_MAX fuzz_jump_max
+#include "linux/bpf_runs.c"
+
 #include "linux/bpf.c"
 #undef syscall_names
 
