@@ -161,9 +161,12 @@ int direct_exec(const char *session, const struct direct_command *c, int *ret_st
 	if (fd < 0 || !send_request(fd, c)) {
 		return 1;
 	}
+	/* A supervisor that closes the connection without reading the request resets it: the answer
+	 * that nothing was done comes after that. */
+	int resets = 0;
 	do {
 		n = recv(fd, answer, sizeof answer, 0);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
 	return n < (ssize_t)sizeof(struct direct_answer)
 		       ? lost(session, err)
 		       : read_answer(answer, (size_t)n, ret_status, err);

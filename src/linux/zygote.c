@@ -44,6 +44,9 @@
  * once; before that it has time until the command has ended. */
 #define WAITING 2
 
+/* With fewer processes than these the command needs each of them. */
+#define PROCESSES_TO_SPARE 64
+
 /* Where one leader and its command work until the command is executed. */
 struct place {
 	_Alignas(PAGE) char leader_stack[STACK];
@@ -67,7 +70,8 @@ struct place {
 struct zygote {
 	const struct plan *plan;
 	struct warm_state *state;
-	int requests; /* its socket */
+	int requests;    /* its socket */
+	uint32_t wanted; /* leaders that should wait */
 	/* Leaders that wait; a futex of the zygote. */
 	_Atomic uint32_t waiting;
 	_Atomic uint32_t closed; /* no supervisor is left */
@@ -446,13 +450,22 @@ static void serve_one(struct zygote *z) {
 	close_all(fds, (size_t)n);
 }
 
+static uint32_t leaders_wanted(const struct plan *plan) {
+	const uint64_t spare = PROCESSES_TO_SPARE;
+	bool few = plan_rlimit(plan, RLIMIT_NPROC) < spare ||
+		   (plan->max_processes >= 0 && (uint64_t)plan->max_processes < spare) ||
+		   (plan->sampled.processes > 0 && (uint64_t)plan->sampled.processes < spare);
+
+	return few ? 0 : WAITING;
+}
+
 static _Noreturn void zygote_run(struct zygote *z) {
 	for (;;) {
 		uint32_t waiting = atomic_load(&z->waiting);
 		if (atomic_load(&z->closed) != 0) {
 			(void)raw_call(SYS_exit_group, 0);
 		}
-		if (waiting < WAITING && add_leader(z)) {
+		if (waiting < z->wanted && add_leader(z)) {
 			continue;
 		}
 		if (waiting == 0) {
@@ -476,7 +489,7 @@ static bool settle(struct zygote *z, int fd) {
 
 pid_t zygote_clone(struct kit *k, int fd, struct err *e) {
 	size_t size = sizeof(struct place) * (WARM_SLOTS + 1);
-	struct zygote z = {.plan = k->plan, .state = k->warm};
+	struct zygote z = {.plan = k->plan, .state = k->warm, .wanted = leaders_wanted(k->plan)};
 
 	/* Before the clone, so that its failure is reported as one of the set-up. */
 	z.places = mmap(NULL, size, PROT_READ | PROT_WRITE,

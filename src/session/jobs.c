@@ -350,7 +350,7 @@ static struct job *job_ended(struct job *j) {
 		}
 	}
 	s->ndirect -= j->client >= 0;
-	if (s->waiting != NULL) {
+	if (s->waiting != NULL && !atomic_load(&s->ending)) {
 		next = s->waiting;
 		s->waiting = next->next;
 		next->next = s->jobs;
@@ -492,13 +492,7 @@ struct job *jobs_start(struct supervisor *s, struct wire_message *m) {
 	return enqueue(s, j) ? NULL : j;
 }
 
-struct job *jobs_start_direct(struct supervisor *s, const struct job *with) {
-	struct job *j = calloc(1, sizeof *j);
-
-	if (j == NULL) {
-		return NULL;
-	}
-	*j = *with;
+struct job *jobs_start_direct(struct supervisor *s, struct job *j) {
 	j->owner = s;
 	(void)pthread_mutex_lock(&s->lock);
 	s->ndirect++;
@@ -533,6 +527,21 @@ static struct job *take_waiting(struct supervisor *s, uint32_t call, bool all) {
 
 /* Kills one command, or all (call 0), and repeats it for commands that were cancelled before their
  * thread had started them.  Returns whether one is left. */
+static void refuse_all(struct job *dropped) {
+	for (struct job *next; dropped != NULL; dropped = next) {
+		next = dropped->next;
+		refuse_job(dropped, "the command was cancelled before it began");
+		job_done(dropped);
+	}
+}
+
+void jobs_refuse_waiting(struct supervisor *s) {
+	(void)pthread_mutex_lock(&s->lock);
+	struct job *dropped = take_waiting(s, 0, true);
+	(void)pthread_mutex_unlock(&s->lock);
+	refuse_all(dropped);
+}
+
 bool jobs_cancel(struct supervisor *s, uint32_t call, bool all) {
 	bool left = false;
 
@@ -548,11 +557,7 @@ bool jobs_cancel(struct supervisor *s, uint32_t call, bool all) {
 		}
 	}
 	(void)pthread_mutex_unlock(&s->lock);
-	for (struct job *next; dropped != NULL; dropped = next) {
-		next = dropped->next;
-		refuse_job(dropped, "the command was cancelled before it began");
-		job_done(dropped);
-	}
+	refuse_all(dropped);
 	return left;
 }
 

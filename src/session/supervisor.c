@@ -59,6 +59,7 @@ static _Noreturn void stop(struct supervisor *s) {
 	int64_t until = clock_ms() + GRACE_MS;
 
 	atomic_store(&s->ending, true);
+	jobs_refuse_waiting(s); /* the end of a command starts none of them */
 	(void)corral_session_signal(s->session, SIGTERM); /* else they are killed */
 	while (clock_ms() < until && corral_session_commands(s->session) > 0) {
 		relay_for_a_step(s);

@@ -78,10 +78,12 @@ struct supervisor {
 	struct job *jobs;    /* running; with `lock` */
 	struct job *waiting; /* of a serial session, the first one first; with `lock` */
 	size_t njobs;
-	size_t ndirect;    /* jobs of the short way, running or waiting; with `lock` */
-	bool timed;        /* the timer of the short way runs; with `lock` */
-	struct job *ended; /* that the daemon does not know yet, the last one first; with `lock` */
-	bool cancels;      /* a command that was cancelled may not be gone */
+	size_t ndirect; /* jobs of the short way, running or waiting; with `lock` */
+	bool timed;     /* the timer of the short way runs; with `lock` */
+	/* Jobs that the daemon does not know yet, the first one first; with `lock`. */
+	struct job *ended, **ended_last;
+	size_t nended;
+	bool cancels;                     /* a command that was cancelled may not be gone */
 	struct terminal_relay *terminals; /* of the thread that leads */
 	size_t nterminals;
 	atomic_bool ending;      /* no bridge is started again */
@@ -148,8 +150,8 @@ struct job *jobs_start(struct supervisor *s, struct wire_message *m);
 void jobs_send_result(struct job *j, const struct corral_result *result);
 void jobs_free(struct job *j);
 
-/* The same for a command of the short way; takes the job's fields. */
-struct job *jobs_start_direct(struct supervisor *s, const struct job *with);
+/* The same for a command of the short way; takes the job. */
+struct job *jobs_start_direct(struct supervisor *s, struct job *j);
 
 /* What each thread does: waits for the lead, leads, and runs the command that comes.  Returns when
  * enough others wait, unless this is the first thread. */
@@ -158,6 +160,8 @@ void jobs_follow(struct supervisor *s, bool first);
 /* Kills one command, or all, and repeats it for commands that were cancelled before their thread
  * had started them.  Returns whether one is left. */
 bool jobs_cancel(struct supervisor *s, uint32_t call, bool all);
+/* Commands of a serial session that have not begun. */
+void jobs_refuse_waiting(struct supervisor *s);
 size_t jobs_count(struct supervisor *s);
 
 /* ---- bridge.c ---- */

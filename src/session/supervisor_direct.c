@@ -8,10 +8,9 @@
  * run for a while: earlier it would only slow it down.
  *
  * Should:   answer each request once; leave a request that it does not accept to the daemon (H9).
- * Must not: wait for a client; keep more than its bounds (H7); send the daemon the result of a
- *           command before its announcement.
- * Fails:    closed: a request that is malformed, or of a process that cannot be looked up, starts
- *           nothing. */
+ * Must not: wait for a client or the daemon; keep more than its bounds (H7); send the daemon the
+ * result of a command before its announcement. Fails:    closed: a request that is malformed, or of
+ * a process that cannot be looked up, starts nothing. */
 #include "session/supervisor.h"
 
 #include "base/auto.h"
@@ -21,6 +20,8 @@
 #include "session/peer.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -50,6 +51,7 @@ int supervisor_direct_init(struct supervisor *s, const struct supervised *with) 
 			     .daemon = with->daemon,
 			     .counts = with->counts,
 			     .inbox = malloc(DIRECT_BYTES)};
+	s->ended_last = &s->ended;
 	for (size_t i = 0; i < DIRECT_WAITING_MAX; i++) {
 		d->waiting[i] = -1;
 	}
@@ -125,25 +127,43 @@ void supervisor_direct_send_error(const struct job *j, const struct corral_error
 }
 
 /* Closes the connection and the descriptors. */
-static void leave_to_daemon(int client, int *fds, size_t n) {
+static void leave_to_daemon(int client, const int *fds, size_t n) {
 	const struct direct_answer a = {.end = DIRECT_DAEMON};
 
 	send_answer(client, &a, sizeof a);
 	drop_fd(&client);
 	for (size_t i = 0; i < n; i++) {
-		drop_fd(&fds[i]);
+		int fd = fds[i];
+		drop_fd(&fd);
+	}
+}
+
+/* A client that has not sent a request, or one that is not read: it gets the answer after the reset
+ * of the connection (client/direct.c). */
+static void turn_away(int *client) {
+	if (*client >= 0) {
+		leave_to_daemon(*client, NULL, 0);
+		*client = -1;
 	}
 }
 
 /* ---- messages to the daemon ---- */
 
-/* All of them with the lock, so that they are in order. */
+/* All of them with the lock, so that they are in order.  A daemon that is stopped or slow has no
+ * room for them: they wait for the timer, and the commands of the session do not. */
+
+static bool daemon_has_room(const struct supervisor *s) {
+	struct pollfd room = {.fd = s->channel, .events = POLLOUT};
+
+	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
+
 static void announce(struct job *j) {
 	struct buf out;
 	struct emit e;
 	size_t argc = 0;
 
-	if (j->announced) {
+	if (j->announced || !daemon_has_room(j->owner)) {
 		return;
 	}
 	j->announced = true;
@@ -173,19 +193,18 @@ static void announce_all(struct job *list) {
 	}
 }
 
-/* In the order in which they ended. */
-static void send_ended(struct supervisor *s) {
-	struct job *first = NULL;
+/* Sends what the daemon has room for; false: some are left. */
+static bool send_ended(struct supervisor *s) {
+	while (s->ended != NULL && daemon_has_room(s)) {
+		struct job *j = s->ended;
 
-	for (struct job *j = s->ended, *next; j != NULL; j = next) {
-		next = j->next;
-		j->next = first;
-		first = j;
-	}
-	s->ended = NULL;
-	for (struct job *j = first, *next; j != NULL; j = next) {
-		next = j->next;
 		announce(j);
+		if (!j->announced) {
+			return false;
+		}
+		s->ended = j->next;
+		s->ended_last = s->ended == NULL ? &s->ended : s->ended_last;
+		s->nended--;
 		if (j->result != NULL) {
 			jobs_send_result(j, j->result);
 		} else {
@@ -193,11 +212,12 @@ static void send_ended(struct supervisor *s) {
 		}
 		jobs_free(j);
 	}
+	return s->ended == NULL;
 }
 
 void supervisor_direct_flush(struct supervisor *s) {
 	(void)pthread_mutex_lock(&s->lock);
-	send_ended(s);
+	(void)send_ended(s); /* this process ends: the audit log has them */
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -213,7 +233,7 @@ static void pause_listener(struct supervisor *s) {
 	struct epoll_event unused = {0};
 
 	for (size_t i = 0; i < DIRECT_WAITING_MAX; i++) {
-		drop_fd(&d->waiting[i]);
+		turn_away(&d->waiting[i]);
 	}
 	if (!d->paused) {
 		(void)epoll_ctl(s->events, EPOLL_CTL_DEL, d->listener, &unused); /* it is watched */
@@ -238,11 +258,14 @@ void supervisor_direct_timer(struct supervisor *s) {
 
 	(void)!read(s->direct.timer, &expired, sizeof expired); /* it is readable, or was */
 	(void)pthread_mutex_lock(&s->lock);
-	s->timed = false;
 	announce_all(s->jobs);
 	announce_all(s->waiting);
-	send_ended(s);
+	s->timed = !send_ended(s);
+	bool again = s->timed;
 	(void)pthread_mutex_unlock(&s->lock);
+	if (again) {
+		set_timer(s, ANNOUNCE_US);
+	}
 	if (s->direct.paused) {
 		resume_listener(s);
 	}
@@ -262,8 +285,10 @@ void supervisor_direct_end(struct job *j) {
 	struct supervisor *s = j->owner;
 
 	(void)pthread_mutex_lock(&s->lock);
-	j->next = s->ended;
-	s->ended = j;
+	j->next = NULL;
+	*s->ended_last = j;
+	s->ended_last = &j->next;
+	s->nended++;
 	s->timed = true;
 	(void)pthread_mutex_unlock(&s->lock);
 	set_timer(s, END_US);
@@ -303,39 +328,51 @@ static ssize_t receive(int client, char *bytes, int fds[ROOM], size_t *ret_n) {
 
 static bool has_room(struct supervisor *s) {
 	(void)pthread_mutex_lock(&s->lock);
-	bool room = s->ndirect < DIRECT_JOBS_MAX;
+	bool room = s->ndirect + s->nended < DIRECT_JOBS_MAX;
 	(void)pthread_mutex_unlock(&s->lock);
 	return room;
 }
 
-static struct job *start(struct supervisor *s, int client, size_t len, int fds[DIRECT_FDS]) {
+/* The job of a request; NULL: the request is malformed, or there is no room for it. */
+static struct job *read_job(struct supervisor *s, size_t len) {
+	struct job *j = calloc(1, sizeof *j);
 	char *words = malloc(len);
 	struct direct_command c;
-	const char **argv = NULL;
 
-	if (words != NULL) {
-		memcpy(words, s->direct.inbox, len);
-	}
-	if (words == NULL || !has_room(s) || direct_request_read(words, len, &c, &argv) != 0) {
+	if (j == NULL || words == NULL || !has_room(s)) {
 		free(words);
+		free(j);
+		return NULL;
+	}
+	memcpy(words, s->direct.inbox, len);
+	if (direct_request_read(words, len, &c, &j->argv) != 0) {
+		free(words);
+		free(j);
+		return NULL;
+	}
+	j->words = words;
+	j->directory = c.directory;
+	j->timeout_ms = c.timeout_ms;
+	j->call = direct_socket_number(s->direct.counts);
+	j->started = daemon_now();
+	return j;
+}
+
+static struct job *start(struct supervisor *s, int client, size_t len, const int fds[DIRECT_FDS]) {
+	struct job *j = read_job(s, len);
+
+	if (j == NULL || supervisor_watch(s, client, EVENT_CLIENT, j->call) != 0) {
+		if (j != NULL) {
+			free(j->argv);
+			free(j->words);
+			free(j);
+		}
 		leave_to_daemon(client, fds, DIRECT_FDS);
 		return NULL;
 	}
-	struct job with = {.call = direct_socket_number(s->direct.counts),
-			   .client = client,
-			   .words = words,
-			   .argv = argv,
-			   .directory = c.directory,
-			   .timeout_ms = c.timeout_ms,
-			   .started = daemon_now(),
-			   .fds = {fds[0], fds[1], fds[2]}};
-	if (supervisor_watch(s, client, EVENT_CLIENT, with.call) != 0) {
-		free(argv);
-		free(words);
-		leave_to_daemon(client, fds, DIRECT_FDS);
-		return NULL;
-	}
-	return jobs_start_direct(s, &with);
+	j->client = client;
+	memcpy(j->fds, fds, sizeof j->fds);
+	return jobs_start_direct(s, j);
 }
 
 /* The request of a client; *ret_waits: it has not sent one yet, and stays open. */
@@ -375,7 +412,7 @@ static void wait_for(struct supervisor *s, int client) {
 	uint32_t place = (uint32_t)d->next;
 
 	d->next = (d->next + 1) % DIRECT_WAITING_MAX;
-	drop_fd(&d->waiting[place]);
+	turn_away(&d->waiting[place]);
 	if (supervisor_watch(s, client, EVENT_WAITING, place) != 0) {
 		drop_fd(&client);
 	}

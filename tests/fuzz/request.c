@@ -39,6 +39,7 @@ static void begin(struct daemon *d, struct live *l) {
 				  .level = "",
 				  .reason = "",
 				  .created = 1};
+	static struct direct_counts counts;
 	struct token_hash hash;
 	char token[TOKEN_TEXT_LENGTH + 1];
 
@@ -50,7 +51,11 @@ static void begin(struct daemon *d, struct live *l) {
 	*d = (struct daemon){.lives = l, .nlives = 1};
 	HOLDS(daemon_loop_init(&d->loop, &e) == 0 && store_open(file, &d->store, &e) == 0 &&
 	      store_add_session(d->store, &row, &hash, 0, &e) == 0);
-	*l = (struct live){.daemon = d, .state = SESSION_RUNNING, .channel = {.fd = -1}};
+	*l = (struct live){.daemon = d,
+			   .state = SESSION_RUNNING,
+			   .channel = {.fd = -1},
+			   .direct = -1,
+			   .counts = &counts};
 	memcpy(l->id, row.id, sizeof l->id);
 }
 

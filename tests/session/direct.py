@@ -42,7 +42,10 @@ def send(client, message, fds):
 
 
 def end_of(client):
-    answer = client.recv(65536)
+    try:
+        answer = client.recv(65536)
+    except ConnectionResetError:  # the request was not read; the answer is there all the same
+        answer = client.recv(65536)
     return struct.unpack_from(ANSWER, answer)[0] if len(answer) >= struct.calcsize(ANSWER) else None
 
 
@@ -94,6 +97,72 @@ def test_clients_that_send_nothing_do_not_stop_the_others(service):
         for _ in range(40):
             silent.enter_context(connected(service, session))
             equal(service.good("session", "exec", session, "--", "echo", "served").strip(), "served", "another client")
+    service.good("session", "stop", session)
+
+
+def test_a_client_that_has_to_make_room_is_sent_to_the_daemon(service):
+    """H9: also if its request has arrived, unread."""
+    session = service.create()
+    mark = f"{service.workspace}/ran"
+    supervisor = service.show(session)["supervisor"]
+    with open("/dev/null", "r+b") as null, contextlib.ExitStack() as others:
+        first = others.enter_context(connected(service, session))
+        for _ in range(15):
+            others.enter_context(connected(service, session))
+        equal(service.good("session", "exec", session, "--", "echo", "served").strip(), "served", "another client")
+        os.kill(supervisor, signal.SIGSTOP)
+        for _ in range(3):
+            others.enter_context(connected(service, session))
+        with contextlib.suppress(BrokenPipeError):  # it had to make room already
+            send(first, request("touch", mark), [null.fileno()] * 3)
+        os.kill(supervisor, signal.SIGCONT)
+        end = end_of(first)
+        check(end == DAEMON and not os.path.exists(mark) or end == RAN and os.path.exists(mark), f"the request got {end}")
+    service.good("session", "stop", session)
+
+
+def test_a_stopped_daemon_does_not_hold_a_command(service):
+    """Its client's end kills it, and others run."""
+    session = service.create()
+    mark = f"63.{os.getpid()}"
+    daemon = service.process.pid
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        for number in range(60):  # more than the channel to the daemon has room for
+            equal(service.good("session", "exec", session, "--", "echo", str(number)).strip(), str(number), "a command")
+        client = service.command("session", "exec", session, "--", "sleep", mark)
+        check(wait_until(lambda: len(marked(mark)) >= 2), "the command did not begin")
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+        check(wait_until(lambda: not marked(mark)), "the command is alive after its client")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    runs = [run for run in find_runs(service.client().call("ui.view", view=f"session/{session}")) if run["argv"][0] == "echo"]
+    check(runs and all(run["state"] != "running" for run in runs), f"the daemon does not know the ends: {runs}")
+    service.good("session", "stop", session)
+
+
+def test_a_stop_starts_no_command_that_waits(service):
+    session = service.create("--serial")
+    mark = f"64.{os.getpid()}"
+    begun = [f"{service.workspace}/begun{n}" for n in range(3)]
+    clients = [service.command("session", "exec", session, "--", "sh", "-c", f"touch {begun[0]}; exec sleep {mark}")]
+    check(wait_until(lambda: os.path.exists(begun[0])), "the first did not begin")
+    clients += [service.command("session", "exec", session, "--", "touch", path) for path in begun[1:]]
+    time.sleep(0.3)  # the others wait for their turn, which nothing shows
+    service.good("session", "stop", session)
+    for client in clients:
+        client.communicate(timeout=HUNG)
+        check(client.returncode != 0, "a command of a session that was stopped succeeded")
+    equal([os.path.exists(path) for path in begun], [True, False, False], "which began")
+    os.unlink(begun[0])
+
+
+def test_a_small_limit_of_processes_is_for_the_commands(service):
+    """No leader waits there in advance."""
+    session = service.create("--processes", "5")
+    for _ in range(4):
+        equal(service.good("session", "exec", session, "--", "sh", "-c", "(echo forked); true").strip(), "forked", "a command that forks")
     service.good("session", "stop", session)
 
 
