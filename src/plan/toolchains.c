@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* ---- paths that may be shown ---- */
 
@@ -168,6 +169,20 @@ static const char *root_of_programs(struct builder *b, const char *dir) {
 	return parent;
 }
 
+/* Whether a file begins as a script or an ELF program does.  Not known: it does not. */
+static bool is_program(const struct builder *b, const char *path) {
+	char head[4] = "";
+	size_t n = b->h->fs.head == NULL ? 0 : b->h->fs.head(b->h->fs.ctx, path, head, sizeof head);
+
+	return (n >= 2 && memcmp(head, "#!", 2) == 0) ||
+	       (n == sizeof head && memcmp(head, "\177ELF", sizeof head) == 0);
+}
+
+/* Where many programs keep their tokens, an executable bit does not make a program. */
+static bool may_hold_token(const struct builder *b, const char *path) {
+	return path_credential(b->h->home, path) != NULL && !is_program(b, path);
+}
+
 /* Shows the target of a program that is a symlink to a file elsewhere in the home, as managers of
  * dotfiles create them. */
 static void show_linked_program(void *arg, const char *name) {
@@ -185,7 +200,8 @@ static void show_linked_program(void *arg, const char *name) {
 		return;
 	}
 	struct look seen = host_fs_look(b, full);
-	if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0 && !view_led_astray(b, path, full)) {
+	if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0 && !may_hold_token(b, full) &&
+	    !view_led_astray(b, path, full)) {
 		show_tool(b, full, false);
 	}
 }
