@@ -371,16 +371,15 @@ static uint32_t write_answers(struct program *p, const struct arg_answers *a, un
 	size_t nwords = collect_words(a, words, listed);
 	size_t n = collect_values(a, listed, last, runs);
 	/* Before the search: a load must come directly before the code that uses it. */
-	uint32_t yes = leaf(p, last), no = leaf(p, bpf_runs_leaf(a->otherwise, last)), rest = no;
+	uint32_t yes = leaf(p, last), no = leaf(p, bpf_runs_leaf(a->otherwise, last));
 	if (n == 1 && nwords == 0) {
 		return no;
 	}
 	if (n > 1) {
-		rest = write_tree(p, runs, n, UINT32_MAX);
-		assert(rest == p->len - 1 || p->full);
+		write_tree(p, runs, n, UINT32_MAX); /* its first test is the last instruction */
 	}
 	if (nwords > 0) {
-		rest = n > 1 ? emit(p, BPF_LD | BPF_MEM, 0, 0, MEMORY_VALUE) : no;
+		uint32_t rest = n > 1 ? emit(p, BPF_LD | BPF_MEM, 0, 0, MEMORY_VALUE) : no;
 		write_words(p, words, nwords, yes, rest);
 	}
 	return a->pair ? write_pair(p, a->arg, no) : load_arg(p, a->arg);

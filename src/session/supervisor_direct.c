@@ -305,9 +305,9 @@ union control {
 #define ROOM ((sizeof(union control) - CMSG_LEN(0)) / sizeof(int))
 
 /* The number of bytes, with the descriptors; 0: the client is gone; -1 with errno. */
-static ssize_t receive(int client, char *bytes, int fds[ROOM], size_t *ret_n) {
+static ssize_t receive(const struct supervisor *s, int client, int fds[ROOM], size_t *ret_n) {
 	union control control;
-	struct iovec body = {bytes, DIRECT_BYTES};
+	struct iovec body = {s->direct.inbox, DIRECT_BYTES};
 	struct msghdr m = {.msg_iov = &body,
 			   .msg_iovlen = 1,
 			   .msg_control = control.space,
@@ -379,7 +379,7 @@ static struct job *start(struct supervisor *s, int client, size_t len, const int
 static struct job *take_request(struct supervisor *s, int client, bool *ret_waits) {
 	int fds[ROOM];
 	size_t nfds = 0;
-	ssize_t n = receive(client, s->direct.inbox, fds, &nfds);
+	ssize_t n = receive(s, client, fds, &nfds);
 
 	*ret_waits = n < 0 && (errno == EAGAIN || errno == EINTR);
 	if (*ret_waits) {
