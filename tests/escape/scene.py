@@ -314,7 +314,7 @@ class Scene:
         self.tty_seen = b""
         self.must_show = side == "control"  # the attempt has to succeed
         top = suite.top_tmp if row["place"] == "tmp" else suite.top
-        self.base = os.path.join(top, f"{row.ident}-{caller.name}-{side}")
+        self.base = os.path.join(top, f"{row.ident}-{caller.name}-{side}".replace("/", "-"))
         if os.path.exists(self.base):
             self.base += "-again"
         self.token = "tok" + secrets.token_hex(12)
