@@ -48,7 +48,6 @@ struct direct_answer {
 	int32_t status; /* of DIRECT_RAN */
 	uint32_t kind;  /* of DIRECT_FAILED: enum corral_error_kind */
 	int32_t sys_errno;
-	uint32_t texts; /* how many follow */
 };
 
 /* ---- direct_message.c ---- */

@@ -93,9 +93,8 @@ void supervisor_direct_send_result(const struct job *j, const struct corral_resu
 	struct direct_answer a = {.end = DIRECT_RAN, .status = corral_result_status(result)};
 	struct buf out;
 
-	a.texts = (ending[0] != '\0') + (hint[0] != '\0');
-	if (a.texts == 0) {
-		answer(j, &a, sizeof a);
+	if (ending[0] == '\0' && hint[0] == '\0') {
+		answer(j, &a, sizeof a); /* as most are: without a buffer */
 		return;
 	}
 	buf_init(&out);
@@ -112,10 +111,8 @@ void supervisor_direct_send_result(const struct job *j, const struct corral_resu
 }
 
 void supervisor_direct_send_error(const struct job *j, const struct corral_error *err) {
-	struct direct_answer a = {.end = DIRECT_FAILED,
-				  .kind = (uint32_t)err->kind,
-				  .sys_errno = err->sys_errno,
-				  .texts = 3};
+	struct direct_answer a = {
+		.end = DIRECT_FAILED, .kind = (uint32_t)err->kind, .sys_errno = err->sys_errno};
 	struct buf out;
 
 	buf_init(&out);

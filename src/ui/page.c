@@ -252,16 +252,24 @@ void page_run_line(struct ui_page *p, const json_t *run) {
 	buf_puts(p->out, "</span>");
 }
 
-void page_run_row(struct ui_page *p, const json_t *run, const char *workspace) {
+void page_run_link(struct ui_page *p, const json_t *run, const char *open, const char *inner) {
 	const char *id = html_json_text(run, "id");
 
-	buf_puts(p->out, "<li class=row data-href=\"/runs/");
+	buf_puts(p->out, open);
+	buf_puts(p->out, " data-href=\"/runs/");
 	html_url(p->out, id);
-	buf_puts(p->out, "\"><a href=\"/runs/");
+	buf_puts(p->out, "\">");
+	buf_puts(p->out, inner);
+	buf_puts(p->out, "<a href=\"/runs/");
 	html_url(p->out, id);
 	buf_puts(p->out, "\">");
 	page_command(p, run);
-	buf_puts(p->out, "</a><p class=line>");
+	buf_puts(p->out, "</a>");
+}
+
+void page_run_row(struct ui_page *p, const json_t *run, const char *workspace) {
+	page_run_link(p, run, "<li class=row", "");
+	buf_puts(p->out, "<p class=line>");
 	page_run_line(p, run);
 	if (workspace != NULL) {
 		html_put(p->out, " <span class=dim>%s</span>", workspace);

@@ -39,6 +39,9 @@ void page_whole_command(struct ui_page *p, const json_t *record);
 void page_session_link(struct ui_page *p, const json_t *session, const char *row, const char *cell);
 /* The short lock line of a run: lock, network, duration, result. */
 void page_run_line(struct ui_page *p, const json_t *run);
+/* An element whose start tag is `open`, as "<tr", and then `inner` and the command as a link to its
+ * page; the caller writes the rest. */
+void page_run_link(struct ui_page *p, const json_t *run, const char *open, const char *inner);
 /* A run in a list: its command as a link to its page, and its lock line.  workspace NULL: the list
  * does not name it. */
 void page_run_row(struct ui_page *p, const json_t *run, const char *workspace);

@@ -10,15 +10,8 @@
 #include "base/str.h"
 
 static void list_row(struct ui_page *p, const json_t *run) {
-	const char *id = html_json_text(run, "id");
-
-	buf_puts(p->out, "<tr data-href=\"/runs/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\"><td><a href=\"/runs/");
-	html_url(p->out, id);
-	buf_puts(p->out, "\">");
-	page_command(p, run);
-	buf_puts(p->out, "</a><td class=line>");
+	page_run_link(p, run, "<tr", "<td>");
+	buf_puts(p->out, "<td class=line>");
 	page_run_line(p, run);
 	buf_puts(p->out, "<td class=num>");
 	if (html_json_number(run, "denials") > 0) {

@@ -4,6 +4,7 @@
 #include "docker/seccomp_json.h"
 
 #include "base/auto.h"
+#include "filter/draw.h"
 #include "filter/interpret.h"
 #include "linux/bpf.h"
 #include "unit/test.h"
@@ -11,15 +12,6 @@
 #include <linux/audit.h>
 
 #define ROUNDS 3000
-
-static uint64_t seed = 1;
-
-static uint64_t draw(void) {
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 /* A value of one of the check's own tests or answers, or any. */
 static uint64_t argument(const struct syscall_check *c, unsigned arg) {

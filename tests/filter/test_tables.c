@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/auto.h"
+#include "draw.h"
 #include "interpret.h"
 
 #include <errno.h>
@@ -19,15 +20,6 @@
 #define RANDOM_PROGRAMS 200   /* with traits and denied calls that no plan may have together */
 #define ALL_TRAITS (2U * TRAIT_INNER - 1)
 #define HIGH_BITS 0x8000000100000000ULL
-
-static uint64_t seed = 1;
-
-static uint64_t draw(void) {
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 /* ---- the tables, row by row ---- */
 

@@ -10,7 +10,7 @@ import time
 
 from service import HUNG, acting_as, check, equal, marked, wait_until
 
-REQUEST, ANSWER = "=IIIIq", "=IiIiI"
+REQUEST, ANSWER = "=IIIIq", "=IiIi"
 RAN, FAILED, DAEMON = 1, 2, 3
 
 
