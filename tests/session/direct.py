@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from service import HUNG, acting_as, check, equal, marked, wait_until
+from service import HUNG, acting_as, check, children, equal, marked, wait_until
 
 REQUEST, ANSWER = "=IIIIq", "=IiIi"
 RAN, FAILED, DAEMON = 1, 2, 3
@@ -159,9 +159,12 @@ def test_a_stop_starts_no_command_that_waits(service):
 
 
 def test_a_small_limit_of_processes_is_for_the_commands(service):
-    """No leader waits there in advance."""
+    """No leader waits there in advance.  That of the command before may end after the answer, and counts until then."""
     session = service.create("--processes", "5")
+    supervisor = service.show(session)["supervisor"]
+    idle = children(supervisor)
     for _ in range(4):
+        check(wait_until(lambda: children(supervisor) == idle), "the leader of the command before is alive")
         equal(service.good("session", "exec", session, "--", "sh", "-c", "(echo forked); true").strip(), "forked", "a command that forks")
     service.good("session", "stop", session)
 
