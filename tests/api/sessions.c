@@ -111,6 +111,50 @@ TEST(a_command_that_cannot_start_is_an_error_and_the_session_goes_on) {
 	each_level(check_failures);
 }
 
+/* ---- what a caller is told while it waits ---- */
+
+struct told {
+	int times, answer; /* a descriptor; -1: none */
+};
+
+static void tell(void *arg) {
+	struct told *t = arg;
+
+	t->times++;
+	CHECK(t->answer < 0 || write(t->answer, "go\n", 3) == 3);
+}
+
+/* The command ends only when the caller was told of the event. */
+static void check_ready(struct corral_session *s) {
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	struct told ready = {.answer = -1}, sent = {.answer = -1};
+	int event[2], answer[2];
+	char out[16];
+
+	REQUIRE(pipe2(event, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0);
+	o.ready = tell, o.ready_arg = &ready, o.ready_fd = event[0];
+	o.sent = tell, o.sent_arg = &sent;
+	CHECK_INT(sh_with(s, "sleep 0.05", &o, NULL, 0), 0);
+	CHECK_INT(ready.times, 0); /* nothing was readable */
+	CHECK_INT(sent.times, 1);
+	CHECK(write(event[1], "x", 1) == 1);
+	ready.answer = answer[1];
+	o.fds = &answer[0];
+	o.nfds = 1;
+	CHECK_INT(sh_with(s, "read line <&3 && echo $line", &o, out, sizeof out), 0);
+	CHECK_STR(out, "go\n");
+	CHECK_INT(ready.times, 1); /* although it stays readable */
+	CHECK_INT(sent.times, 2);
+	for (int i = 0; i < 2; i++) {
+		(void)close(event[i]);
+		(void)close(answer[i]);
+	}
+}
+
+TEST(a_caller_is_told_once_when_the_command_was_sent_and_when_its_descriptor_is_readable) {
+	each_level(check_ready);
+}
+
 /* ---- several at once ---- */
 
 static void *work(void *arg) {

@@ -27,7 +27,7 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import audit  # noqa: E402  the path has to be set first
 import crowd  # noqa: E402

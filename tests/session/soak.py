@@ -8,52 +8,21 @@ sessions instead and prints the memory of their processes (PSS).
 """
 import argparse
 import contextlib
-import ctypes
 import json
 import os
-import platform
 import sys
 import threading
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
+from pss import memory  # noqa: E402  the path has to be set first
 from service import Refused, Service, check, children, wait_until  # noqa: E402  the path has to be set first
 
 NAMESPACES = ("mnt", "pid", "net", "ipc", "uts", "user", "cgroup")
-LIBC = ctypes.CDLL(None, use_errno=True)
-KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272}  # libc has no function for it
-KCMP_VM = 1
 MEMORY_KB = 4096  # caches of SQLite and malloc that fill up once
-
-
-def pss(pid):
-    """Kilobytes; a process that has just ended has none."""
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("Pss:"):
-                    return int(line.split()[1])
-    return 0
-
-
-def share_memory(one, other):
-    """Whether two processes have one address space, as a zygote and its leaders have."""
-    return LIBC.syscall(KCMP[platform.machine()], one, other, KCMP_VM, 0, 0) == 0
-
-
-def memory(pids):
-    """Kilobytes of all of them; an address space counts once."""
-    families = {}
-    for pid in sorted(pids):
-        with contextlib.suppress(OSError, IndexError):
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                parent = file.read().rsplit(")", 1)[1].split()[1]
-            firsts = families.setdefault(parent, [])
-            if not any(share_memory(pid, first) for first in firsts):
-                firsts.append(pid)
-    return sum(pss(pid) for firsts in families.values() for pid in firsts)
 
 
 def count(service):
