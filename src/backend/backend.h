@@ -79,8 +79,8 @@ enum order_kind {
 	ORDER_JOIN,       /* the run's cgroup.procs in SCM_RIGHTS; only before set-up */
 	/* Of a session (linux/warm.h): */
 	ORDER_EXEC_SIGNAL, /* value: signal for the process group of command `exec` */
-	ORDER_EXEC_TREE,   /* value: signal for every process of its tree; one attempt */
-	ORDER_EXEC_FREEZE, /* SIGKILL for its tree, with the session stopped meanwhile */
+	ORDER_EXEC_TREE,   /* value: signal for every process of its tree, or of all trees if `exec`
+			    * is 0; one attempt, but SIGKILL until none of them is left */
 };
 
 struct order {

@@ -302,6 +302,37 @@ bool census_take(struct census *c, struct census_sum *ret) {
 	return root;
 }
 
+/* One pass; true if it marked a process. */
+static bool mark_pass(struct census *c) {
+	bool found = false;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct census_row *row = &c->rows[i];
+		if (!row->beneath && bit(c->ours, row->parent)) {
+			row->beneath = true;
+			bit_set(c->ours, row->pid);
+			found = true;
+		}
+	}
+	return found;
+}
+
+void census_mark_beneath(struct census *c, const pid_t *tops, size_t n) {
+	for (size_t i = 0; i < n; i++) {
+		bit_set(c->ours, tops[i]);
+	}
+	while (mark_pass(c)) {
+	}
+	for (size_t i = 0; i < n; i++) {
+		bit_clear(c->ours, tops[i]);
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->rows[i].beneath) {
+			bit_clear(c->ours, c->rows[i].pid);
+		}
+	}
+}
+
 /* ---- the memory of one process ---- */
 
 static pid_t memory_of(const struct census *c, const struct census_row *row) {

@@ -20,6 +20,7 @@ struct census_row {
 	pid_t pid, parent;
 	char state;
 	bool ours;
+	bool beneath; /* of census_mark_beneath() */
 	uint32_t threads;
 	uint64_t pages; /* resident: VmRSS, which counts a shared page in every process */
 };
@@ -46,6 +47,10 @@ void census_done(struct census *c);
 /* False when /proc cannot be listed or the root is not in it; its descendants are marked then
  * too. */
 bool census_take(struct census *c, struct census_sum *ret);
+
+/* Marks the rows of the last census_take() that descend from one of these processes of the run, also
+ * from one that /proc hides. */
+void census_mark_beneath(struct census *c, const pid_t *tops, size_t n);
 
 /* Anonymous memory of one process, in pages: no page is counted twice. */
 uint64_t census_private(const struct census *c, const struct census_row *row);

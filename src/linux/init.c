@@ -66,6 +66,9 @@
 /* A supervisor that has not answered REPORT_PEER by then is exiting. */
 #define PEER_WAIT_MS 2000
 
+/* Orders that are executed before events of other descriptors. */
+#define ORDERS_AT_ONCE 64
+
 struct init {
 	struct kit *kit;
 	pid_t command;
@@ -75,6 +78,7 @@ struct init {
 	enum { RUNNING, ENDING, KILLED } state;
 	bool timed_out;
 	struct reaper reaper;
+	struct warm_trees trees; /* of a session */
 	struct broker broker;
 };
 
@@ -348,18 +352,22 @@ static void execute_order(struct init *in, const struct order *o) {
 	} else if (o->kind == ORDER_END) {
 		terminate(in, false);
 	} else if (in->kit->warm != NULL) {
-		warm_execute(in->kit->warm, &in->reaper, o);
+		warm_execute(&in->trees, in->kit->warm, o);
 	}
 }
 
-static void receive_order(struct init *in) {
-	struct order o;
-	auto_fd late = -1; /* an ORDER_PEER that came after PEER_WAIT_MS: close its descriptor */
-	int got = channel_receive_order(in->kit->channel_fd, &o, &late);
-	if (got < 0) {
-		kill_all_and_exit(in);
-	}
-	if (got > 0) {
+/* Several before the clock is looked at: one list of processes then serves them all. */
+static void receive_orders(struct init *in) {
+	for (int i = 0; i < ORDERS_AT_ONCE; i++) {
+		struct order o;
+		auto_fd late = -1; /* an ORDER_PEER after PEER_WAIT_MS: close its descriptor */
+		int got = channel_receive_order(in->kit->channel_fd, &o, &late);
+		if (got < 0) {
+			kill_all_and_exit(in);
+		}
+		if (got == 0) {
+			return;
+		}
 		execute_order(in, &o);
 	}
 }
@@ -403,6 +411,9 @@ static int time_left(const struct init *in) {
 	if (in->report_start_at != LIMIT_NONE && (at == LIMIT_NONE || in->report_start_at < at)) {
 		at = in->report_start_at;
 	}
+	if (in->trees.at >= 0 && (at == LIMIT_NONE || in->trees.at < at)) {
+		at = in->trees.at;
+	}
 	if (at == LIMIT_NONE) {
 		return sweep;
 	}
@@ -424,6 +435,7 @@ static void check_clock(struct init *in) {
 	if (in->deadline != LIMIT_NONE && now >= in->deadline) {
 		deadline_passed(in);
 	}
+	warm_trees_kill(&in->trees, in->kit->warm, &in->reaper, now);
 	ask_sweep(&in->broker, now);
 }
 
@@ -456,7 +468,7 @@ static _Noreturn void event_loop(struct init *in) {
 			read_signal(in);
 		}
 		if (n > 0 && fds[1].revents != 0) {
-			receive_order(in);
+			receive_orders(in);
 		}
 		/* After the orders: ^C at a question is a signal first, and a denial then. */
 		if (n > 0 && fds[5].revents != 0) {
@@ -570,6 +582,7 @@ void init_run(struct kit *k) {
 	struct err e = {0};
 	sigset_t all;
 
+	warm_trees_init(&in.trees);
 	sigfillset(&all);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, _NSIG / 8) != 0) {
 		err_sys(&e, "init", "cannot block signals");

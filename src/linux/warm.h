@@ -38,11 +38,14 @@
  *  Z5  a kill of one command's tree reaches all its processes, and no process of another command;
  *  Z6  when zygote or leader are killed the session ends, and commands that were running are
  *      reported as lost;
- *  Z7  no process of a session outlives its owner, its pid 1 or its guard. */
+ *  Z7  no process of a session outlives its owner, its pid 1 or its guard;
+ *  Z8  a tree that was ordered to be killed is killed until its leader has ended, by pid 1 or the
+ *      guard alone: also when the supervisor does not wait for it. */
 #ifndef CORRAL_LINUX_WARM_H
 #define CORRAL_LINUX_WARM_H
 
 #include "base/err.h"
+#include "linux/census.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -76,6 +79,9 @@ struct warm_slot {
 	/* Pid 1 signals the group: the leader must not reap the command, whose pid the kernel could
 	 * reuse. */
 	_Atomic uint32_t signalling;
+	/* Of pid 1 alone: the command whose tree has to be killed, 0 for none, and the attempts. */
+	uint32_t attempts;
+	uint64_t doomed;
 };
 
 struct warm_state {
@@ -194,8 +200,27 @@ uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
 /* The number of slots with a command. */
 size_t warm_commands(const struct warm_state *w);
 
-/* Executes an order about a command: ORDER_EXEC_SIGNAL, _TREE, or _FREEZE, for a tree that forks
- * faster than it can be listed.  Does nothing for a command that has ended. */
-void warm_execute(struct warm_state *w, const struct reaper *r, const struct order *o);
+/* Whether the slot is of a command, and not free or of a leader that waits for one. */
+static inline bool warm_has_command(const struct warm_slot *s) {
+	uint64_t exec = atomic_load(&s->exec);
+
+	return exec != 0 && exec != WARM_WAITS;
+}
+
+/* The trees of commands, as pid 1 lists and kills them. */
+struct warm_trees {
+	int64_t at;           /* the next attempt to kill the marked ones; -1: none is marked */
+	struct census census; /* of the session; closed while none is marked */
+};
+
+void warm_trees_init(struct warm_trees *t);
+
+/* Executes an order about a command: ORDER_EXEC_SIGNAL or _TREE; with SIGKILL it marks the tree.
+ * Does nothing for a command that has ended. */
+void warm_execute(struct warm_trees *t, struct warm_state *w, const struct order *o);
+
+/* Kills the marked trees, when an attempt is due. */
+void warm_trees_kill(struct warm_trees *t, struct warm_state *w, const struct reaper *r,
+		     int64_t now);
 
 #endif

@@ -23,10 +23,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Between two attempts to kill a tree, and their number until the session is stopped for one. */
-#define KILL_STEP_MS 10
-#define KILL_PLAIN 8
-/* Killed processes that are left after this are in uninterruptible sleep. */
+/* Between two orders to kill a tree: the first may come before the command has a leader. */
+#define KILL_STEP_MS 50
+/* The wait for a tree after the first of them.  Pid 1 goes on without us (Z8). */
 #define KILL_MS 3000
 
 struct wait {
@@ -59,10 +58,9 @@ static void end_tree(struct session_exec *x, int64_t now) {
 }
 
 static void kill_tree(struct session_exec *x, int64_t now) {
-	bool plain = x->attempts++ < KILL_PLAIN;
-
-	order(x, plain ? ORDER_EXEC_TREE : ORDER_EXEC_FREEZE, SIGKILL);
-	x->kill_at = now + (plain ? KILL_STEP_MS : 10 * KILL_STEP_MS);
+	order(x, ORDER_EXEC_TREE, SIGKILL);
+	x->attempts++;
+	x->kill_at = now + KILL_STEP_MS;
 }
 
 static void check_clock(struct wait *w, int64_t now) {

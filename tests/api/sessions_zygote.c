@@ -108,6 +108,7 @@ static void relay(void) {
 			}
 		}
 	}
+	(void)!write(STDOUT_FILENO, "forks\n", 6);
 	(void)pause();
 }
 
@@ -273,36 +274,76 @@ TEST(Z1_a_command_has_the_layers_of_a_run) {
 	each_level(check_layers);
 }
 
-static void check_fork_loop(struct corral_session *s) {
+/* A command that forks in a loop, and holds the other end of this pipe. */
+static struct corral_exec *start_relay(struct corral_session *s, int *ret) {
 	const char *argv[] = {"./attack", NULL}, *env[] = {"SESSION_ATTACK=relay", NULL};
 	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_exec *x = NULL;
 	struct corral_error err = {0};
-	int out[2], kept[2];
-	char line[64];
+	int out[2];
 
-	REQUIRE(pipe2(out, O_CLOEXEC) == 0 && pipe2(kept, O_CLOEXEC) == 0);
-	struct corral_exec *other = start(s, "echo ready; sleep 1000", kept[1]);
-	(void)close(kept[1]);
-	read_line(kept[0], line, sizeof line);
+	if (pipe2(out, O_CLOEXEC) != 0) {
+		return NULL;
+	}
 	o.out = out[1];
 	o.err = CORRAL_NULL;
 	o.env = env;
-	REQUIRE(corral_session_exec(s, argv, &o, &x, &err) == 0);
+	CHECK(corral_session_exec(s, argv, &o, &x, &err) == 0);
 	(void)close(out[1]);
-	CHECK(open_now(out[0]));
+	char line[16];
+	read_line(out[0], line, sizeof line);
+	*ret = out[0];
+	return x;
+}
+
+static void check_fork_loop(struct corral_session *s) {
+	int out = -1, kept[2];
+	char line[64];
+
+	REQUIRE(pipe2(kept, O_CLOEXEC) == 0);
+	struct corral_exec *other = start(s, "echo ready; sleep 1000", kept[1]);
+	(void)close(kept[1]);
+	read_line(kept[0], line, sizeof line);
+	struct corral_exec *x = start_relay(s, &out);
+	REQUIRE(x != NULL);
+	CHECK(open_now(out));
 	corral_exec_kill(x);
 	CHECK_STR(ends_with(x), "cancelled");
-	CHECK(all_closed(out[0]));
+	CHECK(all_closed(out));
 	CHECK(open_now(kept[0]));
 	CHECK_INT(sh(s, "true", NULL, 0), 0);
 	corral_exec_free(other);
-	(void)close(out[0]);
+	(void)close(out);
 	(void)close(kept[0]);
 }
 
 TEST(Z5_a_kill_ends_a_command_that_forks_in_a_loop) {
 	each_level(check_fork_loop);
+}
+
+static void check_kill_alone(struct corral_session *s) {
+	struct corral_exec *x[2] = {NULL};
+	int out[2];
+
+	for (int i = 0; i < 2; i++) {
+		x[i] = start_relay(s, &out[i]);
+		REQUIRE(x[i] != NULL);
+		CHECK(open_now(out[i]));
+	}
+	for (int i = 0; i < 2; i++) {
+		corral_exec_kill(x[i]); /* one order */
+	}
+	for (int i = 0; i < 2; i++) {
+		CHECK(all_closed(out[i]));
+		(void)close(out[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		corral_exec_free(x[i]);
+	}
+}
+
+TEST(Z8_trees_that_fork_are_killed_although_no_thread_waits_for_them) {
+	each_level(check_kill_alone);
 }
 
 TESTS_MAIN

@@ -144,6 +144,35 @@ TEST(a_process_and_its_orphans_belong_to_the_run_and_nobody_else) {
 	census_end(&d);
 }
 
+/* Also for tops that are not in the list, as a leader that /proc hides. */
+TEST(rows_beneath_some_processes_are_marked) {
+	pid_t one = child_of(with_orphan), two = child_of(with_orphan), three = child_of(with_orphan);
+	struct census c = census_of(getpid());
+	struct census_sum sum;
+	const pid_t tops[] = {one, three};
+
+	for (int turn = 0; turn < 2; turn++) { /* the second time with the others remembered */
+		(void)census_take(&c, &sum);
+		for (size_t i = 0; turn == 1 && i < c.count; i++) {
+			c.rows[i].pid = c.rows[i].pid == three ? 4000000 : c.rows[i].pid;
+		}
+		census_mark_beneath(&c, tops, 2);
+		size_t marked = 0;
+		for (size_t i = 0; i < c.count; i++) {
+			if (c.rows[i].beneath) {
+				CHECK(c.rows[i].parent == one || c.rows[i].parent == three);
+				CHECK(c.rows[i].pid != one && c.rows[i].pid != three);
+				marked++;
+			}
+		}
+		CHECK_INT(marked, 2);
+	}
+	end_group(one);
+	end_group(two);
+	end_group(three);
+	census_end(&c);
+}
+
 static const struct census_row *row_of(const struct census *c, pid_t pid) {
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->rows[i].pid == pid) {
