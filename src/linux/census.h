@@ -48,8 +48,8 @@ void census_done(struct census *c);
  * too. */
 bool census_take(struct census *c, struct census_sum *ret);
 
-/* Marks the rows of the last census_take() that descend from one of these processes of the run, also
- * from one that /proc hides. */
+/* Marks the rows of the last census_take() that descend from one of these processes of the run,
+ * also from one that /proc hides. */
 void census_mark_beneath(struct census *c, const pid_t *tops, size_t n);
 
 /* Anonymous memory of one process, in pages: no page is counted twice. */

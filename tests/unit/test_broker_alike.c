@@ -146,6 +146,62 @@ static int too_many(void) {
 	return 0;
 }
 
+/* 0: a symlink with this target. */
+static int target_is(const char *path, const char *target) {
+	char got[PATH_MAX];
+	ssize_t n = readlink(path, got, sizeof got);
+
+	return n == (ssize_t)strlen(target) && memcmp(got, target, (size_t)n) == 0 ? 0 : -1;
+}
+
+static int target_at(const char *dir, const char *name) {
+	char got[PATH_MAX];
+	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n = readlinkat(at, name, got, sizeof got);
+
+	return n < 0 ? -1 : 0;
+}
+
+/* A directory, and then a symlink in its place. */
+static int target_of_change(void) {
+	char got[PATH_MAX];
+
+	if (readlink("empty", got, sizeof got) >= 0 || errno != EINVAL || rmdir("empty") != 0 ||
+	    symlink("file", "empty") != 0) {
+		return -1;
+	}
+	return target_is("empty", "file");
+}
+
+static int target_of_descriptor(void) {
+	char link[32], got[PATH_MAX];
+	int fd = open("file", O_RDONLY | O_CLOEXEC);
+
+	(void)snprintf(link, sizeof link, "/dev/fd/%d", fd);
+	return fd < 0 || readlink(link, got, sizeof got) < 0 ? -1 : 0;
+}
+
+ATTEMPT(target, target_is("to-file", "file"))
+ATTEMPT(target_of_file, target_is("file", ""))
+ATTEMPT(target_of_dir, target_is("a/b", ""))
+ATTEMPT(target_of_usr, target_is("/usr/lib", ""))
+ATTEMPT(target_of_root, target_is("/", ""))
+ATTEMPT(target_of_dot, target_is(".", ""))
+ATTEMPT(target_of_up, target_is("a/..", ""))
+ATTEMPT(target_of_slash, target_is("to-file/", ""))
+ATTEMPT(target_of_nothing, target_is("missing", ""))
+ATTEMPT(target_of_nothing_usr, target_is("/usr/missing/x", ""))
+ATTEMPT(target_in_file, target_is("file/x", ""))
+ATTEMPT(target_of_loop, target_is("loop/x", ""))
+ATTEMPT(target_behind_link, target_is("me/cwd/to-file", "file"))
+ATTEMPT(target_of_dir_behind_link, target_is("me/cwd/a", ""))
+ATTEMPT(target_of_thread, target_is("me/task/1", ""))
+ATTEMPT(target_in_dir, target_at("a", "../to-file"))
+ATTEMPT(target_in_dir_of_dir, target_at("a", "b"))
+ATTEMPT(target_in_dir_of_nothing, target_at("a", "missing"))
+ATTEMPT(target_that_changes, target_of_change())
+ATTEMPT(target_of_dev_fd, target_of_descriptor())
+ATTEMPT(target_of_empty, target_is("", ""))
 ATTEMPT(a_loop, open_close("loop", O_RDONLY))
 ATTEMPT(chain_of_38, chain(38))
 ATTEMPT(chain_of_39, chain(39))
@@ -241,6 +297,27 @@ ATTEMPT(proc_nobody, open_close("/proc/4194305/status", O_RDONLY))
 ATTEMPT(proc_exe, open_close("/proc/self/exe", O_RDONLY))
 
 static const struct row alike[] = {
+	ROW(target, 0),
+	ROW(target_of_file, EINVAL),
+	ROW(target_of_dir, EINVAL),
+	ROW(target_of_usr, EINVAL),
+	ROW(target_of_root, EINVAL),
+	ROW(target_of_dot, EINVAL),
+	ROW(target_of_up, EINVAL),
+	ROW(target_of_slash, ENOTDIR),
+	ROW(target_of_nothing, ENOENT),
+	ROW(target_of_nothing_usr, ENOENT),
+	ROW(target_in_file, ENOTDIR),
+	ROW(target_of_loop, ELOOP),
+	ROW(target_behind_link, 0),
+	ROW(target_of_dir_behind_link, EINVAL),
+	ROW(target_of_thread, ENOENT),
+	ROW(target_in_dir, 0),
+	ROW(target_in_dir_of_dir, EINVAL),
+	ROW(target_in_dir_of_nothing, ENOENT),
+	ROW(target_that_changes, 0),
+	ROW(target_of_dev_fd, 0),
+	ROW(target_of_empty, ENOENT),
 	ROW(a_loop, ELOOP),
 	ROW(chain_of_38, 0),
 	ROW(chain_of_39, ELOOP),

@@ -146,7 +146,8 @@ TEST(a_process_and_its_orphans_belong_to_the_run_and_nobody_else) {
 
 /* Also for tops that are not in the list, as a leader that /proc hides. */
 TEST(rows_beneath_some_processes_are_marked) {
-	pid_t one = child_of(with_orphan), two = child_of(with_orphan), three = child_of(with_orphan);
+	pid_t one = child_of(with_orphan), two = child_of(with_orphan),
+	      three = child_of(with_orphan);
 	struct census c = census_of(getpid());
 	struct census_sum sum;
 	const pid_t tops[] = {one, three};

@@ -38,4 +38,8 @@ long files_open_waiting(const struct call *c, int fd, const void *arg);
 #define QUICK_NOT (LONG_MIN + 1)
 long resolve_fast_open(const struct call *c, int dirfd, const char *path, const struct opening *o);
 
+/* resolve_fast.c: the error of readlink(2) for a path that is a directory or does not exist.
+ * QUICK_NOT: neither is known. */
+long resolve_fast_no_symlink(const struct call *c, int dirfd, const char *path);
+
 #endif

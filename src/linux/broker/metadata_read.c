@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "linux/broker/files.h"
 #include "linux/broker/hardlinks.h"
 #include "linux/broker/walk.h"
 #include "linux/kernel_api.h"
@@ -231,6 +232,10 @@ static long readlink_at(struct call *c, int dirfd, int first) {
 		return r;
 	}
 	bool own = path[0] == '\0' && first == 1; /* the descriptor is the symlink itself */
+	long quick = own ? QUICK_NOT : resolve_fast_no_symlink(c, dirfd, path);
+	if (quick != QUICK_NOT) {
+		return quick;
+	}
 	r = own ? resolve_fd(c, dirfd, &p) : resolve_file(c, dirfd, path, false, &p);
 	if (r == 0 && !S_ISLNK(p.mode)) {
 		r = own ? -ENOENT : -EINVAL;
