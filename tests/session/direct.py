@@ -142,14 +142,21 @@ def test_a_stopped_daemon_does_not_hold_a_command(service):
     service.good("session", "stop", session)
 
 
+def descriptors(pid):
+    """Of a command that waits: its client's connection and three streams."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
 def test_a_stop_starts_no_command_that_waits(service):
     session = service.create("--serial")
     mark = f"64.{os.getpid()}"
     begun = [f"{service.workspace}/begun{n}" for n in range(3)]
     clients = [service.command("session", "exec", session, "--", "sh", "-c", f"touch {begun[0]}; exec sleep {mark}")]
     check(wait_until(lambda: os.path.exists(begun[0])), "the first did not begin")
+    supervisor = service.show(session)["supervisor"]
+    before = descriptors(supervisor)
     clients += [service.command("session", "exec", session, "--", "touch", path) for path in begun[1:]]
-    time.sleep(0.3)  # the others wait for their turn, which nothing shows
+    check(wait_until(lambda: descriptors(supervisor) >= before + 2 * 4), "the others do not wait for their turn")
     service.good("session", "stop", session)
     for client in clients:
         client.communicate(timeout=HUNG)
