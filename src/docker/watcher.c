@@ -15,10 +15,10 @@
 #include "base/fd.h"
 #include "base/signal_mask.h"
 #include "linux/channel.h"
-#include "linux/init.h"
 #include "linux/kernel_api.h"
 #include "linux/run_state.h"
 #include "linux/scratch.h"
+#include "linux/signals_reset.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -309,7 +309,7 @@ _Noreturn void watcher_main(struct watcher *k) {
 			    k->fds[2],  k->master,     k->listen, k->gate};
 	struct report started = {.kind = REPORT_STARTED}, pty = {.kind = REPORT_PTY};
 
-	init_reset_signals(); /* all stay blocked */
+	signals_reset(); /* all stay blocked */
 	fd_close_all_but(kept, ARRAY_LEN(kept));
 	(void)setsid(); /* it leads no group yet */
 	if (k->rehearse) {

@@ -7,11 +7,11 @@
 #include "linux/early.h"
 
 #include "base/signal_mask.h"
-#include "linux/init.h"
 #include "linux/kernel_api.h"
 #include "linux/layers/unplanned.h"
 #include "linux/processors.h"
 #include "linux/raw_call.h"
+#include "linux/signals_reset.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -76,7 +76,7 @@ static void wait_for_order(struct early *e) {
 static _Noreturn void early_run(struct early *e) {
 	if (make_namespaces(e) && capabilities_drop_bounding() == 0) {
 		e->has_quotas = quotas_lower(false) == 0;
-		init_reset_signals();
+		signals_reset();
 		wait_for_order(e);
 		if (raw_call(SYS_clone3, raw_pointer(&e->args), sizeof e->args) == 0) {
 			e->child(e->arg); /* the first process, with its own copy of memory */

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/signal_mask.h"
 #include "linux/kernel_api.h"
-#include "linux/init.h"
+#include "linux/signals_reset.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ static void keep_descriptors(const struct gate_setup *s) {
 }
 
 static _Noreturn void become_gate(struct gate *g, struct gate_setup *s) {
-	init_reset_signals();
+	signals_reset();
 	(void)setsid(); /* out of the caller's process group and its signals */
 	keep_descriptors(s);
 	gate_main(g, s);

@@ -12,7 +12,4 @@ _Noreturn void init_run(struct kit *k);
 /* Sends REPORT_ERROR and exits; for failures before the command runs. */
 _Noreturn void init_fail(const struct kit *k, const struct err *e);
 
-/* Sets every signal to SIG_DFL. */
-void init_reset_signals(void);
-
 #endif

@@ -13,11 +13,11 @@
 #include "base/signal_mask.h"
 #include "linux/census.h"
 #include "linux/disk_growth.h"
-#include "linux/init.h"
 #include "base/fd.h"
 #include "linux/kernel_api.h"
 #include "linux/sample_interval.h"
 #include "linux/sched_slice.h"
+#include "linux/signals_reset.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -214,7 +214,7 @@ static _Noreturn void become_sampler(struct sampler *s, int which) {
 	};
 	sigset_t alarm;
 
-	init_reset_signals();
+	signals_reset();
 	(void)setsid();                           /* no signals for the caller's process group */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* its memory is a copy of the caller's */
 	fd_close_all_but(&s->run.pidfd, 1);

@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "linux/cgroup_files.h"
 #include "linux/dbus.h"
-#include "linux/init.h"
 #include "linux/kernel_api.h"
+#include "linux/signals_reset.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -418,7 +418,7 @@ static _Noreturn void keep(int supervisor) {
 	struct pollfd end = {.fd = supervisor, .events = POLLIN};
 	sigset_t none;
 
-	init_reset_signals();
+	signals_reset();
 	(void)setsid(); /* so that a signal to the caller's process group does not reach the keeper
 			 */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0,

@@ -61,6 +61,7 @@
 #include "linux/parked.h"
 #include "linux/scratch.h"
 #include "linux/secrets.h"
+#include "linux/signals_reset.h"
 #include "linux/timings.h"
 #include "linux/warden.h"
 #include "linux/warm.h"
@@ -201,7 +202,7 @@ static _Noreturn void child_main(struct kit *k) {
 
 	timings_stamp(k->timings, STEP_CLONE);
 	if (k->early == NULL) {
-		init_reset_signals();
+		signals_reset();
 	}
 	timings_stamp(k->timings, STEP_SIGNALS);
 	if (plan_lacks_namespaces(k->plan)) {
