@@ -252,7 +252,7 @@ STEPS = {
         "RS12 PR09", ("overdue",)),
     "init: asks before it kills": step(INIT, "\treaper_signal(&in->reaper, SIGTERM);\n", "", "MT29"),
     "init: lifeline": step(
-        INIT, "\tif (got < 0) {\n\t\tkill_all_and_exit(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n", "SU10"),
+        INIT, "\t\tif (got < 0) {\n\t\t\tkill_all_and_exit(in);\n\t\t}\n\t\tif (got == 0) {\n", "\t\tif (got <= 0) {\n", "SU10"),
     "init: signals are reset": step("linux/spawn.c", "\tsignals_reset();\n", "", "SU14 SU14a"),
     "init: the signal mask is emptied": step(
         INIT, "(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);",

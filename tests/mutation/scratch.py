@@ -26,7 +26,7 @@ NEEDED = ("src", "include", "packaging", "meson.build", "meson_options.txt")
 # The programs that may notice what no escape row can see.
 TESTS = (("golden", "tests/filter/test_verdicts"),
          *(("unit", f"tests/unit/test_{name}") for name in (
-             "plan", "plan_cow", "plan_explain", "plan_grants", "plan_rules", "policy", "policy_print", "policy_trust",
+             "plan", "plan_cow", "plan_explain", "plan_grants", "plan_properties", "plan_rules", "policy", "policy_print", "policy_trust",
              "policy_values", "cgroup", "limits_layers", "limits_plan")))
 ALONE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 

@@ -146,7 +146,7 @@ SWITCHES = {
     "clock": [(INIT, "in.deadline = clock_ms() + k->plan->timeout_ms;", "(void)in.deadline;")],
     "overdue": [("run/run.c", "if (w->overdue >= 0 && now >= w->overdue) {", "if (0) {")],
     # Pid 1 ends when its supervisor does.
-    "lifeline": [(INIT, "\tif (got < 0) {\n\t\tkill_all_and_exit(in);\n\t}\n\tif (got > 0) {\n", "\tif (got > 0) {\n")],
+    "lifeline": [(INIT, "\t\tif (got < 0) {\n\t\t\tkill_all_and_exit(in);\n\t\t}\n\t\tif (got == 0) {\n", "\t\tif (got <= 0) {\n")],
     # Every name and address is allowed, and by its address, so that nobody listens to what is said there.
     "judge": [
         (JUDGE, OF_NAME + "\tconst char *why =", OF_NAME + ALLOW.format("deny") + "\tconst char *why ="),
