@@ -6,9 +6,11 @@
  * Fails:    closed: a refused command is an error of the run. */
 #include "lib/command_verdict.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "files/place.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,6 +50,30 @@ int command_decide(struct prepared *p, const char *const *argv, struct command_v
 		.ctx = p,
 	};
 	return command_judge(&p->arena, &q, argv, ret, e);
+}
+
+/* The rules about a command's arguments hold for the directory that they are relative to. */
+static int check_directory(struct prepared *p, struct err *e) {
+	const struct plan *plan = &p->plan;
+	char real[PATH_MAX];
+	const char *at = resolve(p, plan->cwd, real, sizeof real) ? real : plan->cwd;
+
+	if (policy_num(&p->policy, KEY_FS_TOOLS) != TOOLS_WORKSPACE ||
+	    path_within(at, plan->workspace_at) || path_within(at, "/tmp")) {
+		return 0;
+	}
+	(void)err_set(e, ERR_REFUSED, "command",
+		      "the directory %.80s is outside the workspace %.80s (fs.tools)", at,
+		      plan->workspace_at);
+	return err_fix(e, "use a directory in the workspace, or --set fs.tools=view");
+}
+
+int command_start_in(struct prepared *p, const char *directory, struct err *e) {
+	if (directory == NULL) {
+		return 0;
+	}
+	p->plan.cwd = path_join(&p->arena, p->plan.cwd, directory);
+	return p->plan.cwd == NULL ? err_memory(e, "library") : check_directory(p, e);
 }
 
 /* A note of the result. */

@@ -298,6 +298,10 @@ void missing_explain(struct prepared *p, const char *command, struct err *e);
 /* command.c: refuses a command that the rules of commands.NAME refuse; one that they cannot decide
  * about becomes a note of the plan. */
 int command_check(struct prepared *p, const char *const *argv, struct err *e);
+
+/* Sets the directory of one command of a session, for the rules; NULL: that of the plan.  With
+ * fs.tools=workspace it has to be in the workspace. */
+int command_start_in(struct prepared *p, const char *directory, struct err *e);
 /* Adds the option to the denial of a refused command, after it was tried on a second plan. */
 void command_propose(const struct corral_policy *policy, const char *const *argv,
 		     struct prepared *p);

@@ -75,8 +75,8 @@ static int check_options(const struct corral_exec_options *o, bool capture, stru
 #define COMMAND_ARENA ((size_t)8 * 1024)
 
 /* The session's plan for this command: with an id and notes of its own. */
-static int prepare(struct corral_session *s, const char *const *argv, struct prepared *ret,
-		   struct err *e) {
+static int prepare(struct corral_session *s, const char *const *argv, const char *directory,
+		   struct prepared *ret, struct err *e) {
 	*ret = s->prepared;
 	arena_init_small(&ret->arena, COMMAND_ARENA);
 	ret->command = argv[0];
@@ -87,7 +87,8 @@ static int prepare(struct corral_session *s, const char *const *argv, struct pre
 	ret->shown_argv = NULL;
 	ret->refused = NULL;
 	ret->args_leaks = (struct leak_log){0};
-	if (run_id_probe(&ret->arena, &ret->host, e) != 0 || command_check(ret, argv, e) != 0 ||
+	if (run_id_probe(&ret->arena, &ret->host, e) != 0 ||
+	    command_start_in(ret, directory, e) != 0 || command_check(ret, argv, e) != 0 ||
 	    leaks_check_command(ret, argv, &ret->args_leaks, e) != 0) {
 		return -1;
 	}
@@ -307,7 +308,7 @@ int corral_session_run(struct corral_session *session, const char *const *argv,
 	    check_options(&o, true, &e) != 0) {
 		return lib_fail(&e, err);
 	}
-	int rc = prepare(session, argv, &p, &e);
+	int rc = prepare(session, argv, o.directory, &p, &e);
 	give_id(&o, &p);
 	if (rc == 0) {
 		rc = run(session, argv, &o, &p, result, &e);
@@ -405,7 +406,7 @@ int corral_session_exec(struct corral_session *session, const char *const *argv,
 		return lib_fail(&e, err);
 	}
 	x->session = session;
-	int rc = prepare(session, argv, &x->prepared, &e);
+	int rc = prepare(session, argv, o.directory, &x->prepared, &e);
 	give_id(&o, &x->prepared);
 	if (rc == 0) {
 		rc = inherit_streams(&x->prepared, &e) != 0 ? -1 : start(x, argv, &o, &e);

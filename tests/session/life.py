@@ -30,6 +30,22 @@ def test_a_command_gets_streams_status_and_directory(service):
     check(not os.path.exists(f"{service.place}/run/corral/s/{session}.sock"), "its socket is left")
 
 
+def test_the_rules_about_arguments_hold_for_the_directory_of_a_command(service):
+    """With fs.tools=workspace, by --chdir as by an argument, also through a symlink."""
+    os.symlink("/etc", f"{service.workspace}/away")
+    os.mkdir(f"{service.workspace}/sub")
+    session = service.create("--set", "fs.tools=workspace")
+    for words in (["--chdir", "/etc", "--", "cat", "hostname"], ["--chdir", "/etc", "--", "ls"], ["--chdir", "away", "--", "ls"],
+                  ["--chdir", "sub/../../../..", "--", "ls"], ["--chdir", "sub", "--", "ls", "../away/"], ["--", "ls", "away/"]):
+        status, _, err = service.run("session", "exec", session, *words)
+        equal(status, 126, f"{words}, which printed {err!r}")
+        check("fs.tools" in err, f"the reason is not named: {err!r}")
+    equal(service.good("session", "exec", session, "--chdir", "sub", "--", "ls", ".."), "away\nsub\n", "a directory of the workspace")
+    service.good("session", "stop", session)
+    os.unlink(f"{service.workspace}/away")
+    os.rmdir(f"{service.workspace}/sub")
+
+
 def test_the_result_goes_to_a_descriptor_and_a_socket_cancels(service):
     mark = f"612.{os.getpid()}"
     session = service.create()
