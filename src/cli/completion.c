@@ -99,19 +99,42 @@ static void put_escaped(struct buf *out, const char *text, const char *special) 
 	}
 }
 
-/* The first halves of verbs of two words. */
-static const struct {
-	const char *word, *help;
-} groups[] = {
-	{"commands", "rules about commands"},
-	{"home", "private homes of workspaces"},
-	{"policy", "policy files"},
-	{"profile", "built-in profiles"},
-};
+/* ---- verbs of two words: a group is their first word ---- */
 
 static bool in_group(const struct verb *verb, const char *group) {
-	size_t len = strlen(group);
+	size_t len = strcspn(group, " ");
 	return strncmp(verb->name, group, len) == 0 && verb->name[len] == ' ';
+}
+
+/* Calls write with the name of the first verb of each group. */
+static void each_group(struct buf *out, void (*write)(struct buf *out, const char *group)) {
+	for (size_t i = 0; i < verbs_count; i++) {
+		size_t first = 0;
+		while (first < i && !in_group(&verbs[first], verbs[i].name)) {
+			first++;
+		}
+		if (first == i && two_words(&verbs[i])) {
+			write(out, verbs[i].name);
+		}
+	}
+}
+
+/* Some, as "daemon", are a verb of one word too. */
+static bool is_verb(const char *group) {
+	size_t len = strcspn(group, " ");
+
+	for (size_t i = 0; i < verbs_count; i++) {
+		if (strlen(verbs[i].name) == len && strncmp(verbs[i].name, group, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void put_group(struct buf *out, const char *group) {
+	if (!is_verb(group)) {
+		buf_printf(out, " %.*s", (int)strcspn(group, " "), group);
+	}
 }
 
 static void put_first_words(struct buf *out) {
@@ -123,9 +146,7 @@ static void put_first_words(struct buf *out) {
 			gap = " ";
 		}
 	}
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		buf_printf(out, " %s", groups[i].word);
-	}
+	each_group(out, put_group);
 }
 
 static void put_second_words(struct buf *out, const char *group) {
@@ -181,16 +202,18 @@ static void bash_options(struct buf *out, const struct verb *verb) {
 }
 
 static void bash_group(struct buf *out, const char *group) {
+	const int len = (int)strcspn(group, " ");
+
 	buf_printf(out,
-		   "\tif [ \"$verb\" = %s ]; then\n"
+		   "\tif [[ $verb == %.*s && ${COMP_WORDS[2]} != -* ]]; then\n"
 		   "\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
 		   "\t\t\tCOMPREPLY=($(compgen -W '",
-		   group);
+		   len, group);
 	put_second_words(out, group);
 	buf_printf(out,
 		   "' -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n"
-		   "\t\tverb=\"%s ${COMP_WORDS[2]}\"\n\tfi\n",
-		   group);
+		   "\t\tverb=\"%.*s ${COMP_WORDS[2]}\"\n\tfi\n",
+		   len, group);
 }
 
 static void bash_script(struct buf *out) {
@@ -205,9 +228,7 @@ static void bash_script(struct buf *out) {
 		      "\t\tCOMPREPLY=($(compgen -W '--help --version ");
 	put_first_words(out);
 	buf_puts(out, "' -- \"$cur\"))\n\t\treturn\n\tfi\n");
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		bash_group(out, groups[i].word);
-	}
+	each_group(out, bash_group);
 	buf_puts(out, "\tcase $prev in\n");
 	for (size_t i = 0; i < options_count; i++) {
 		bash_value(out, &options[i]);
@@ -281,16 +302,18 @@ static void zsh_verb(struct buf *out, const struct verb *verb) {
 }
 
 static void zsh_group(struct buf *out, const char *group) {
+	const int len = (int)strcspn(group, " ");
+
 	buf_printf(out,
-		   "\tif [[ $verb == %s ]]; then\n"
+		   "\tif [[ $verb == %.*s && $words[3] != -* ]]; then\n"
 		   "\t\tif (( CURRENT == 3 )); then\n\t\t\tcompadd -- ",
-		   group);
+		   len, group);
 	put_second_words(out, group);
 	buf_printf(out,
 		   "\n\t\t\treturn\n\t\tfi\n"
-		   "\t\tverb=\"%s $words[3]\"\n"
+		   "\t\tverb=\"%.*s $words[3]\"\n"
 		   "\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n",
-		   group);
+		   len, group);
 }
 
 static void zsh_script(struct buf *out) {
@@ -301,9 +324,7 @@ static void zsh_script(struct buf *out) {
 		      "\tif (( CURRENT == 2 )); then\n\t\tcompadd -- --help --version ");
 	put_first_words(out);
 	buf_puts(out, "\n\t\treturn\n\tfi\n");
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		zsh_group(out, groups[i].word);
-	}
+	each_group(out, zsh_group);
 	buf_puts(out, "\tshift words\n\t(( CURRENT-- ))\n"
 		      "\tcase $verb in\n");
 	for (size_t i = 0; i < verbs_count; i++) {
@@ -367,6 +388,16 @@ static void fish_option(struct buf *out, const struct option_row *row) {
 	buf_puts(out, "\n");
 }
 
+static void fish_group(struct buf *out, const char *group) {
+	if (is_verb(group)) {
+		return; /* fish_verb() offers it */
+	}
+	buf_printf(out, "complete -c corral -n __fish_use_subcommand -f -a %.*s -d '",
+		   (int)strcspn(group, " "), group);
+	put_second_words(out, group);
+	buf_puts(out, "'\n");
+}
+
 static void fish_script(struct buf *out) {
 	buf_puts(out, "# fish completion for corral, made by `corral completion fish`.\n"
 		      "complete -c corral -n __fish_use_subcommand -l version -d 'the version'\n"
@@ -374,10 +405,7 @@ static void fish_script(struct buf *out) {
 		      "zsh fish'\n"
 		      "complete -c corral -n '__fish_seen_subcommand_from check' -a 'path url "
 		      "command'\n");
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		buf_printf(out, "complete -c corral -n __fish_use_subcommand -f -a %s -d '%s'\n",
-			   groups[i].word, groups[i].help);
-	}
+	each_group(out, fish_group);
 	for (size_t i = 0; i < verbs_count; i++) {
 		fish_verb(out, &verbs[i]);
 	}

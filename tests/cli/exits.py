@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit statuses, words that reach the command, time-outs."""
+import re
+
 from harness import LONG, PATIENCE, check, contains, equal, in_time, wait_until
 
 # What stays alive unless somebody sees to it.  Each row: how a command tries to
@@ -162,6 +164,23 @@ def register(suite):
         done = box.execute(["/bin/bash", "-c", f". {script}; COMP_WORDS=(corral run --time); COMP_CWORD=2; "
                             "_corral; echo \"${COMPREPLY[@]}\""]).exited(0)
         equal(done.out.strip(), "--timeout", "completion of --time")
+
+    @test("completion knows every verb of --help")
+    def _(box):
+        listed = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", box.corral_("--help").exited(0).out.split("verbs:")[1], re.MULTILINE)
+        check(len(listed) > 40, f"the verbs of --help: {listed}")
+        script = box.write("ws/c.bash", box.corral_("completion", "bash").out)
+        for verb in listed:
+            for at, word in enumerate(verb.split(), 1):
+                typed = " ".join(["corral", *verb.split()[:at - 1], word[:-1]])
+                done = box.execute(["/bin/bash", "-c", f". {script}; COMP_WORDS=({typed}); COMP_CWORD={at}; _corral; "
+                                    "printf '%s\\n' \"${COMPREPLY[@]}\""]).exited(0)
+                check(done.out.split().count(word) == 1, f"{typed}: {done.out!r}")
+            for shell in ("zsh", "fish"):
+                contains(box.corral_("completion", shell).out, verb.split()[-1], shell)
+        done = box.execute(["/bin/bash", "-c", f". {script}; COMP_WORDS=(corral daemon --); COMP_CWORD=2; _corral; "
+                            "echo \"${COMPREPLY[@]}\""]).exited(0)
+        contains(done.out, "--", "options of a verb that has verbs of two words")
 
     @test("too few descriptors end in a reported failure or a run, never in between")
     def _(box):
