@@ -46,7 +46,7 @@ struct audit_run_facts {
 };
 
 struct audit_run {
-	bool unsandboxed;    /* mode full-access */
+	bool unsandboxed;    /* mode full-access, or level none */
 	const char *verdict; /* "allowed"; "failed": nothing ran, see error */
 	const char *reason;  /* of the result */
 	int exit_code;       /* -1: none */

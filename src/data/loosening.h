@@ -5,10 +5,18 @@
 
 #include "data/keys.h"
 
+/* The items of a list that have a warning. */
+enum loosening_items {
+	ITEMS_ALL,
+	ITEMS_SECRET, /* names of the secret table */
+	ITEMS_BROAD,  /* the root, a home, or a directory of homes */
+	ITEMS_EXCEPT, /* exceptions, written with '!' */
+};
+
 struct loosening {
 	enum key_id key;
 	int64_t from, to; /* enums and switches: the values; lists: both 0, every item */
-	bool secrets;     /* only items that are names of the secret table */
+	enum loosening_items items;
 	const char *why;
 };
 

@@ -137,7 +137,8 @@ static int recording_end(struct recording *r, int fd, struct err *e) {
 static struct audit_run run_of(const struct recording *r, const char *const *argv) {
 	const struct prepared *p = r->p;
 	return (struct audit_run){
-		.unsandboxed = policy_num(&p->policy, KEY_MODE) == MODE_FULL_ACCESS,
+		.unsandboxed = policy_num(&p->policy, KEY_MODE) == MODE_FULL_ACCESS ||
+			       p->plan.level == LEVEL_NONE,
 		.verdict = "allowed",
 		.exit_code = -1,
 		.level = plan_level_name(p->plan.level),

@@ -94,6 +94,28 @@ static bool is_secret(const struct item *it) {
 	return row != NULL && row->class == ENV_SECRET;
 }
 
+/* "/", "/home", "/root" or "/home/ann". */
+static bool is_broad(const char *path) {
+	const char *name = str_starts(path, "/home/") ? path + strlen("/home/") : "/";
+
+	return streq(path, "/") || streq(path, "/home") || streq(path, "/root") ||
+	       strchr(name, '/') == NULL;
+}
+
+static bool is_listed(enum loosening_items items, const struct item *it) {
+	switch (items) {
+	case ITEMS_SECRET:
+		return is_secret(it);
+	case ITEMS_BROAD:
+		return is_broad(it->str);
+	case ITEMS_EXCEPT:
+		return it->except;
+	case ITEMS_ALL:
+		break;
+	}
+	return true;
+}
+
 static void put_warning(struct buf *out, const struct origin *o, const struct key *k,
 			const char *value, const char *why) {
 	char from[300], shown[120];
@@ -109,7 +131,7 @@ static void review_list(const struct loosening *row, const struct value *v, stru
 		size_t n =
 			keys[row->key].type == TYPE_MAP ? strcspn(it->str, "=") : strlen(it->str);
 		(void)snprintf(name, sizeof name, "%.*s", (int)n, it->str); /* may be cut */
-		if (!row->secrets || is_secret(it)) {
+		if (is_listed(row->items, it)) {
 			put_warning(out, &it->origin, &keys[row->key], name, row->why);
 		}
 	}

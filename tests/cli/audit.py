@@ -141,6 +141,8 @@ def register(suite):
     def _(box):
         box.run("--mode", "full-access", "--dangerously-allow-full-access", "true").exited(0)
         equal(records(box)[-1]["kind"], "unsandboxed_run", "full access")
+        box.run("--level", "none", "--accept-no-sandbox", "true").exited(0)
+        equal(records(box)[-1]["kind"], "unsandboxed_run", "level none")
         box.corral_("secret", "set", "AUDITED", stdin="value-of-the-secret").exited(0)
         box.run("--secret", "AUDITED", "true").exited(0)
         used = records(box, "--kind", "secret.used")

@@ -124,14 +124,19 @@ def register(suite):
     @test("policy check warns of each value that makes the boundary wider, and of no other")
     def _(box):
         wide = ('net.mode = "full"\nenv.pass = ["GITHUB_TOKEN", "HARMLESS"]\nnested = true\nfs.view = "host"\n'
-                'level = "minimal"\nallow_degraded = ["ipc"]\nenv.set.OPENAI_API_KEY = "sk-value"\n')
+                'level = "minimal"\nallow_degraded = ["ipc"]\nenv.set.OPENAI_API_KEY = "sk-value"\n'
+                'fs.read = ["/", "/srv"]\nfs.write = ["/home/ann", "/home/ann/x"]\nfs.protect = ["!@git", "kept"]\n'
+                'limits.processes = "none"\nscan.output = "off"\naudit.enabled = false\n')
         done = box.corral_("policy", "check", box.write("wide.toml", wide)).exited(0)
         for part in ("wide.toml:1: warning: net.mode = full", "wide.toml:2: warning: env.pass = GITHUB_TOKEN",
                      "wide.toml:3: warning: nested = true", "fs.view = host", "level = minimal",
-                     "allow_degraded = ipc", "env.set = OPENAI_API_KEY"):
+                     "allow_degraded = ipc", "env.set = OPENAI_API_KEY", "fs.read = /:", "fs.write = /home/ann:", "fs.protect = ",
+                     "limits.processes = none", "scan.output = off", "audit.enabled = false"):
             contains(done.out, part, "stdout")
-        check("HARMLESS" not in done.out and "sk-value" not in done.out, done.out)
-        plain = 'net.mode = "filtered"\nfs.read = ["/srv"]\nlimits.timeout = "1h"\nmode = "read-only"\n'
+        for part in ("HARMLESS", "sk-value", "/srv", "/home/ann/x", "kept"):
+            check(part not in done.out, done.out)
+        plain = ('net.mode = "filtered"\nfs.read = ["/srv"]\nlimits.timeout = "1h"\nmode = "read-only"\nscan.output = "redact"\n'
+                 'limits.processes = 100\nfs.deny = ["**/*.pem"]\naudit.enabled = true\n')
         file = box.write("plain.toml", plain)
         equal(box.corral_("policy", "check", file).exited(0).out, f"{file}: ok\n", "no warning")
 
