@@ -426,7 +426,9 @@ static int x32_getpid(int argc, char **argv) {
 }
 
 static void traced_child(void) {
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0) != 0) {
+		_exit(errno); /* nobody would continue it */
+	}
 	raise(SIGSTOP);
 	long answer = syscall(SYS_getppid);
 	int failed = errno;
@@ -446,6 +448,10 @@ static int trace_swap(int argc, char **argv) {
 		traced_child();
 	}
 	waitpid(pid, &status, 0);
+	if (WIFEXITED(status)) {
+		errno = WEXITSTATUS(status);
+		return probe_result(-1);
+	}
 	do {
 		if (ptrace(PTRACE_SYSCALL, pid, 0, 0) != 0 || waitpid(pid, &status, 0) != pid ||
 		    !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, pid, 0, &regs) != 0) {
