@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of corral.h with every pointer NULL, one at a time and all at once.
+"""Every function of the public headers with every pointer NULL, one at a time and all at once.
 
     tests/api/nulls.py --library build/src/libcorral.so [--header include/corral.h]
 
-The functions and their parameters are read from the header, so that a new one is tried
-without a word here.  Each call is made in a process of its own: none may end by a signal.
+The functions and their parameters are read from corral.h and the headers that it includes, so that
+a new one is tried without a word here.  Each call is made in a process of its own: none may end by a signal.
 A call that can fail (it takes a struct corral_error) has to fail with CORRAL_E_USAGE,
-unless OPTIONAL has the parameter, which corral.h then says too.  Speaks TAP.
+unless OPTIONAL has the parameter, which its header then says too.  Speaks TAP.
 """
 import argparse
 import ctypes
@@ -18,10 +18,14 @@ import subprocess
 import sys
 import tempfile
 
-USAGE = 1
-ROOM = 4096  # more than any structure of the header
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# What may be NULL by the header's own words.
+import public_headers  # noqa: E402  the path has to be set first
+
+USAGE = 1
+ROOM = 4096  # more than any structure of the headers
+
+# What may be NULL by the headers' own words.
 OPTIONAL = {
     ("corral_explain", "argv"), ("corral_explain_host", "argv"), ("corral_status", "starts"), ("corral_selftest", "failed"),
     ("corral_run", "options"), ("corral_spawn", "options"), ("corral_files_read", "range"),
@@ -151,8 +155,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--header", default=f"{here}/../../include/corral.h")
     args = parser.parse_args()
-    with open(args.header, encoding="utf-8") as file:
-        functions = prototypes(file.read())
+    functions = prototypes(public_headers.text(args.header))
     path = os.path.abspath(args.library)
     top = tempfile.mkdtemp(prefix="corral-nulls-", dir="/var/tmp")
     try:
@@ -160,7 +163,7 @@ def main():
         os.chdir(f"{top}/ws")
         os.environ.update(HOME=top, XDG_STATE_HOME=f"{top}/state")
         missing = exported(path) ^ {name for name, _, _ in functions}
-        print(f"{'not ok' if missing else 'ok'} 1 - every exported function is one of the header's {len(functions)}"
+        print(f"{'not ok' if missing else 'ok'} 1 - every exported function is one of the headers' {len(functions)}"
               f"{''.join(' ' + name for name in sorted(missing))}")
         library = Library(path)
         bad = len(missing)

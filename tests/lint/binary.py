@@ -90,11 +90,11 @@ def exported(tree):
     return [name for name in names if not name.startswith("corral_")] if names else ["it exports nothing"]
 
 
-@check("every function of corral.h is exported, and has its place in libcorral(3)",
-       append("include/corral.h", "\nint corral_planted(void);\n"))
+@check("every function of the public headers is exported, and has its place in libcorral(3)",
+       append("include/corral/url.h", "\nint corral_planted(void);\n"))
 def public(tree):
     whole = tree.whole()
-    declared = re.findall(r"\b(corral_\w+)\(", without_comments(whole.text("include/corral.h")))
+    declared = re.findall(r"\b(corral_\w+)\(", without_comments(whole.public_text()))
     page = whole.text("man/libcorral.3")
     said = whole.run("nm", "-D", "--defined-only", library(tree))[1]
     return [f"{name} is not in {where}" for name in sorted(set(declared))

@@ -138,5 +138,5 @@ def shellcheck(tree):
 @check("every C file is formatted", append("src/base/fd.c", "int  planted ;\n"), cost=MINUTES,
        tool=("clang-format", "14"))
 def formatted(tree):
-    return tree.each(tree.files("src/**/*.[ch]", "include/*.h", "tests/**/*.[ch]", "examples/*.c"),
+    return tree.each(tree.files("src/**/*.[ch]", "include/**/*.h", "tests/**/*.[ch]", "examples/*.c"),
                      "clang-format", "--dry-run", "-Werror")

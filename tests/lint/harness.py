@@ -8,9 +8,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import public_headers  # noqa: E402  the path has to be set first
+
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Iinclude", "-Isrc", "-include", "src/base/banned.h"]
 JOBS = os.cpu_count() or 1
 
@@ -77,6 +82,10 @@ class Tree:
     def text(self, name):
         with open(self.path(name), encoding="utf-8") as file:
             return file.read()
+
+    def public_text(self):
+        """corral.h and the headers that it includes as one text."""
+        return public_headers.text(self.path("include/corral.h"))
 
     def lines(self, *patterns):
         """(file, number, line) of everything that matches."""

@@ -106,7 +106,7 @@ def own_header(tree):
 @check("every header compiles alone", append("src/base/fd.h", "struct unheard f(void);\nextern uint8_t u;\n"))
 def headers(tree):
     # src/macos/sdk takes the place of the headers of macOS.
-    return tree.each([f for f in tree.files("src/**/*.h", "include/*.h") if not f.startswith("src/macos/sdk/")], "gcc", *FLAGS, "-Wall", "-Wextra", "-Werror",
+    return tree.each([f for f in tree.files("src/**/*.h", "include/**/*.h") if not f.startswith("src/macos/sdk/")], "gcc", *FLAGS, "-Wall", "-Wextra", "-Werror",
                      "-Wno-unused", "-fsyntax-only", "-x", "c")
 
 
@@ -144,7 +144,7 @@ SHARED_PREFIXES = {
     "src/files/": "tool",          # the file tools, declared in tools.h
     "src/docker/": "container",    # the functions of a row, declared in container.h
     "src/policy/": "doc",          # documents of any format, declared in doc.h
-    "src/": "corral",              # include/corral.h
+    "src/": "corral",              # the public headers
 }
 DEFINITION = re.compile(r"^(?!static\b|typedef\b|extern\b)(?:[a-z_]\w*[ *]+)+\**(\w+)\([^;]*\{$", re.MULTILINE)
 
@@ -195,7 +195,7 @@ def heads(tree):
     def begins(name):
         return after_license(tree.text(name)).startswith("/*")
     bad = []
-    for path in tree.sources() + tree.files("include/*.h"):
+    for path in tree.sources() + tree.files("include/**/*.h"):
         header = path[:-1] + "h"
         told = begins(path) or (path.endswith(".c") and os.path.exists(tree.path(header)) and begins(header))
         if not told:

@@ -118,9 +118,9 @@ def exit_statuses(tree):
 
 @check("every error kind has an exit status, which stands in corral(1)",
        replace("src/cli/main.c", "[CORRAL_E_MEMORY] = {125", "[CORRAL_E_MEMORY] = {99"),
-       replace("include/corral.h", "CORRAL_E_MEMORY,", "CORRAL_E_MEMORY, CORRAL_E_PLANTED,"))
+       replace("include/corral/error.h", "CORRAL_E_MEMORY,", "CORRAL_E_MEMORY, CORRAL_E_PLANTED,"))
 def exits(tree):
-    kinds = re.search(r"enum corral_error_kind \{(.*?)\};", tree.whole().text("include/corral.h"), re.DOTALL)
+    kinds = re.search(r"enum corral_error_kind \{(.*?)\};", tree.whole().public_text(), re.DOTALL)
     known = dict(exit_statuses(tree))
     documented = re.findall(r"^\.It (\d+)$", manual(tree, "corral.1"), re.MULTILINE)
     bad = [f"{kind} has no exit status" for kind in re.findall(r"\b(CORRAL_E_\w+)", kinds.group(1))

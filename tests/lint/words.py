@@ -5,7 +5,7 @@ import re
 
 from harness import append, check
 
-TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "src/**/*.js", "src/**/*.css", "include/*.h", "tests/**/*.[ch]", "tests/**/*.py",
+TEXTS = ("*.md", "docs/**/*.*", "man/*.[1-9]", "src/**/*.[ch]", "src/**/*.js", "src/**/*.css", "include/**/*.h", "tests/**/*.[ch]", "tests/**/*.py",
          "tests/**/*.case", "tests/**/*.sh", "packaging/**/*", "Makefile", "**/meson.build", "meson_options.txt",
          "examples/**/*.*", "sdk/**/*.*", "tests/**/*.m[jt]s", ".editorconfig", ".gitlab-ci.yml", ".github/**/*.*", ".github/CODEOWNERS")
 DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*.md", "packaging/**/*.md", "sdk/**/*.md")
@@ -160,7 +160,7 @@ def vague(tree):
 
 
 # Inputs of tests are compared to the byte, and have no line of their own.
-SOURCES = ("src/**/*.[ch]", "include/*.h", "examples/**/*.[ch]", "tests/**/*.[ch]", "tests/**/*.py", "**/*.sh",
+SOURCES = ("src/**/*.[ch]", "include/**/*.h", "examples/**/*.[ch]", "tests/**/*.[ch]", "tests/**/*.py", "**/*.sh",
            "sdk/**/*.py", "sdk/**/*.js", "sdk/**/*.mjs", "sdk/**/*.ts", "tests/**/*.m[jt]s")
 APART = ("tests/compat/fixtures/", "tests/fuzz/corpus/")
 
