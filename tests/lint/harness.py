@@ -83,6 +83,10 @@ class Tree:
         with open(self.path(name), encoding="utf-8") as file:
             return file.read()
 
+    def public_headers(self):
+        """The headers that corral.h includes."""
+        return [f"include/{name}" for name in public_headers.included(self.path("include/corral.h"))]
+
     def public_text(self):
         """corral.h and the headers that it includes as one text."""
         return public_headers.text(self.path("include/corral.h"))

@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import FLAGS, ROOT, Tree, append, check, replace
+from harness import FLAGS, ROOT, Tree, append, check, replace, without_comments
 
 # Who may include whom: a room sees the rooms to its left, and itself.
 ROOMS = {
@@ -103,11 +103,29 @@ def own_header(tree):
     return bad
 
 
-@check("every header compiles alone", append("src/base/fd.h", "struct unheard f(void);\nextern uint8_t u;\n"))
+@check("every header of src compiles alone", append("src/base/fd.h", "struct unheard f(void);\nextern uint8_t u;\n"))
 def headers(tree):
     # src/macos/sdk takes the place of the headers of macOS.
-    return tree.each([f for f in tree.files("src/**/*.h", "include/**/*.h") if not f.startswith("src/macos/sdk/")], "gcc", *FLAGS, "-Wall", "-Wextra", "-Werror",
+    return tree.each([f for f in tree.files("src/**/*.h") if not f.startswith("src/macos/sdk/")], "gcc", *FLAGS, "-Wall", "-Wextra", "-Werror",
                      "-Wno-unused", "-fsyntax-only", "-x", "c")
+
+
+# The compilers of programs that use the library.  They have none of our own flags, not even a directory of headers.
+USERS = (("gcc", "-std=c17", "-x", "c"), ("clang", "-std=c17", "-x", "c"),
+         ("g++", "-std=c++11", "-x", "c++"), ("clang++", "-std=c++11", "-x", "c++"))
+
+
+@check("every public header compiles alone, as C17 and as C++11, with gcc and clang",
+       append("include/corral/error.h", "extern uint8_t u;\n"), append("include/corral/url.h", "extern int class;\n"))
+def public_headers(tree):
+    return [line for compiler in USERS
+            for line in tree.each(tree.files("include/**/*.h"), *compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only")]
+
+
+@check("every public header declares its functions with C linkage", replace("include/corral/url.h", 'extern "C" {', ""))
+def linkage(tree):
+    return [name for name in tree.files("include/**/*.h")
+            if "(" in without_comments(tree.text(name)) and 'extern "C" {' not in tree.text(name)]
 
 
 @check("the operating system is asked for in base and in the backends alone", append("src/run/run.c", "#ifdef __linux__\n#endif\n"),

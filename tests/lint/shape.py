@@ -29,9 +29,10 @@ def lengths(tree):
     return [f"{f}: {len(f.body)} lines" for f in functions(tree, C_FILES) if len(f.body) > MAX_FUNCTION]
 
 
-@check("no file holds two rooms", append("src/base/fd.c", "\n" * MAX_FILE), append("sdk/node/src/options.js", "\n" * MAX_FILE))
+@check("no file holds two rooms", append("src/base/fd.c", "\n" * MAX_FILE), append("include/corral/url.h", "\n" * MAX_FILE),
+       append("sdk/node/src/options.js", "\n" * MAX_FILE))
 def sizes(tree):
-    counts = ((path, tree.text(path).count("\n")) for path in tree.files("src/**/*.[ch]", "sdk/**/*.py", "sdk/**/*.[jt]s"))
+    counts = ((path, tree.text(path).count("\n")) for path in tree.files("src/**/*.[ch]", "include/**/*.h", "sdk/**/*.py", "sdk/**/*.[jt]s"))
     return [f"{path}: {count} lines" for path, count in counts if count > MAX_FILE]
 
 

@@ -175,6 +175,18 @@ def built(tree):
     return sorted(named.symmetric_difference(tree.whole().files("src/**/*.c")))
 
 
+@check("corral.h includes every public header, and the build installs it",
+       append("include/corral/planted.h", "/* x */\n"), replace("include/corral.h", '#include "corral/url.h"\n', ""),
+       replace("src/meson.build", "'../include/corral/url.h',", ""))
+def installed(tree):
+    whole = tree.whole()
+    block = re.search(r"install_headers\(([^()]*)subdir: 'corral'\)", whole.text("src/meson.build")).group(1)
+    written = set(whole.files("include/corral/**/*.h"))
+    lists = {"corral.h": whole.public_headers(), "src/meson.build": re.findall(r"'\.\./([^']+)'", block)}
+    return [f"{name}: {where} lacks it, or it does not exist" for where, listed in lists.items()
+            for name in sorted(written.symmetric_difference(listed))]
+
+
 @check("the version is the same everywhere", replace("include/corral.h", 'CORRAL_VERSION "', 'CORRAL_VERSION "9.'))
 def version(tree):
     header = re.search(r'CORRAL_VERSION "([^"]+)"', tree.whole().text("include/corral.h")).group(1)
