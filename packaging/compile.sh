@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds everything with one compiler, from nothing; runs no tests, which need more than a container allows.
 #
-#     packaging/compile.sh gcc|clang|musl|arm64 [BUILD-DIRECTORY]
+#     packaging/compile.sh gcc|clang|musl|arm64|windows|macos [BUILD-DIRECTORY]
 #
 # What the forges' workflows call, so that a person can repeat what they do.
 #
@@ -57,8 +57,20 @@ arm64)
 		exit 1
 	}
 	;;
+windows)
+	packaging/packages.sh windows
+	meson setup "$build" --cross-file packaging/mingw.ini -Dwerror=true
+	ninja -C "$build"
+	;;
+macos)
+	packaging/packages.sh macos
+	mkdir -p "$build"
+	/usr/bin/python3 tests/seatbelt/compile.py >"$build/tap"
+	cat "$build/tap"
+	! grep -E '^not ok|# SKIP' "$build/tap"
+	;;
 *)
-	echo "usage: packaging/compile.sh gcc|clang|musl|arm64 [BUILD-DIRECTORY]" >&2
+	echo "usage: packaging/compile.sh gcc|clang|musl|arm64|windows|macos [BUILD-DIRECTORY]" >&2
 	exit 2
 	;;
 esac

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a purpose needs from Debian's packages, and says so first.
 #
-#     packages.sh build|clang|arm64|check|proof|bench|kernels|matrix
+#     packages.sh build|clang|arm64|windows|macos|check|proof|bench|kernels|matrix
 #
 # Prints nothing and changes nothing when everything is there.
 set -eu
@@ -10,9 +10,11 @@ set -eu
 # musl-tools: the binary that starts fastest.  zlib1g-dev: Debian 13's static libsqlite3 needs it.
 build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-dev libsodium-dev libsqlite3-dev zlib1g-dev musl-tools'
 
-# The second compiler, and the one for the other architecture, each for a build alone.
+# The second compiler, and those for another architecture and other systems, each for a build alone.
 clang="$build clang"
 arm64="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+windows='meson ninja-build gcc-mingw-w64-x86-64'
+macos='python3 clang lld llvm'
 
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.
@@ -63,13 +65,15 @@ case "${1-}" in
 build) wanted=$build ;;
 clang) wanted=$clang ;;
 arm64) wanted=$arm64 ;;
+windows) wanted=$windows ;;
+macos) wanted=$macos ;;
 check) wanted=$check ;;
 proof) wanted=$proof ;;
 bench) wanted=$bench ;;
 kernels) wanted=$kernels ;;
 matrix) wanted=$matrix ;;
 *)
-	echo "usage: packages.sh build|clang|arm64|check|proof|bench|kernels|matrix" >&2
+	echo "usage: packages.sh build|clang|arm64|windows|macos|check|proof|bench|kernels|matrix" >&2
 	exit 2
 	;;
 esac
