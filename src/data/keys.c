@@ -47,16 +47,14 @@ static const char *const scan_files_later[] = {"warn", "kill", NULL};
 static const char *const scan_net_later[] = {"redact", NULL};
 static const char *const reaches[] = {"workspace", "view", NULL};
 static const char *const patterns_later[] = {"*", "?", "[", NULL};
-static const char *const guarantees[] = {
-	"fs.write",      "fs.read",       "fs.deny",
-	"net",           "net.names",     "ipc",
-	"pid",           "env",           "limits.time",
-	"limits.output", "limits.memory", "limits.processes",
-	"limits.cpu",    "limits.disk",   "lifetime",
-	"exec",          "leaks",         NULL,
-};
 
 /* clang-format off */
+static const char *const guarantees[] = {
+	"fs.write", "fs.read", "fs.deny", "net", "net.names", "ipc", "pid", "env",
+	"limits.time", "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk",
+	"lifetime", "exec", "privileges", "leaks", NULL,
+};
+
 const struct key keys[KEY_COUNT] = {
 	[KEY_PROFILE] = {
 		.name = "profile",

@@ -168,6 +168,7 @@ static void report(struct plan *plan, const struct host *h, bool later) {
 					    "its config.json",
 					    "environment")
 				   : ENFORCED("environment");
+	g[GUARANTEE_PRIVILEGES] = ENFORCED("engine", "capabilities", "no_new_privs", "seccomp");
 	g[GUARANTEE_LIFETIME] =
 		WEAKER("if corral and its watcher are killed at the same moment, the engine runs "
 		       "the command to its end",

@@ -29,6 +29,7 @@ static const char *const guarantee_names[GUARANTEE_COUNT] = {
 	[GUARANTEE_LIMITS_DISK] = "limits.disk",
 	[GUARANTEE_LIFETIME] = "lifetime",
 	[GUARANTEE_EXEC] = "exec",
+	[GUARANTEE_PRIVILEGES] = "privileges",
 	[GUARANTEE_LEAKS] = "leaks",
 };
 
@@ -336,6 +337,20 @@ static struct guarantee_report guarantee_exec(const struct plan *plan) {
 	};
 }
 
+/* The limit of user namespaces in /proc/sys/user is a second obstacle, which some hosts lack
+ * (layers/quotas.c); the filter refuses them everywhere. */
+static struct guarantee_report privileges(const struct plan *plan) {
+	struct guarantee_report made = {
+		.state = STATE_ENFORCED,
+		.by = {"capabilities", "no_new_privs", "userns", "seccomp"}};
+
+	if (plan->inner) {
+		made.state = STATE_WEAKER;
+		made.why = "a nested sandbox is allowed: " PRIVILEGES_NAMESPACES;
+	}
+	return made;
+}
+
 void guarantees_make(struct plan *plan) {
 	struct guarantee_report *guarantees = plan->guarantees;
 	bool landlock = plan->landlock_abi > 0;
@@ -362,6 +377,7 @@ void guarantees_make(struct plan *plan) {
 		(struct guarantee_report){.state = STATE_ENFORCED, .by = {"pidns"}};
 	guarantees[GUARANTEE_NET_NAMES] = guarantees_named(plan);
 	guarantees[GUARANTEE_NET] = net(plan);
+	guarantees[GUARANTEE_PRIVILEGES] = privileges(plan);
 }
 
 static int check_one(const struct plan *plan, const struct item *wanted, struct err *e) {

@@ -160,6 +160,25 @@ static struct guarantee_report lifetime(const struct plan *plan) {
 	return made;
 }
 
+/* The layer capabilities is entered at every level, the filter from minimal on. */
+static struct guarantee_report privileges(const struct plan *plan) {
+	struct guarantee_report made = {.state = STATE_ENFORCED,
+					.by = {"capabilities", "no_new_privs", "seccomp"}};
+	if (plan->level == LEVEL_NONE) {
+		made.state = STATE_WEAKER;
+		made.by[2] = NULL;
+		made.why = PRIVILEGES_NAMESPACES
+			", set-user-id bits can be set on files, and a file or process of the "
+			"caller that the command changes acts with all the caller's rights";
+	} else if (plan->engine != ENGINE_LANDLOCK) {
+		made.state = STATE_WEAKER;
+		made.why = "no process of the run gains privileges, but a file or process of the "
+			   "caller that it changes acts with all the caller's rights: this level "
+			   "protects neither";
+	}
+	return made;
+}
+
 void guarantees_no_namespaces(struct plan *plan) {
 	struct guarantee_report *guarantees = plan->guarantees;
 	guarantees[GUARANTEE_FS_WRITE] = fs_write(plan);
@@ -171,4 +190,5 @@ void guarantees_no_namespaces(struct plan *plan) {
 	guarantees[GUARANTEE_PID] = pid(plan);
 	guarantees[GUARANTEE_ENV] = env(plan);
 	guarantees[GUARANTEE_LIFETIME] = lifetime(plan);
+	guarantees[GUARANTEE_PRIVILEGES] = privileges(plan);
 }

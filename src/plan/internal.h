@@ -374,6 +374,10 @@ void guarantees_make(struct plan *plan);
 struct guarantee_report guarantee_deny(const struct plan *plan, const char *by);
 /* The state of net.names, which the gate enforces. */
 struct guarantee_report guarantees_named(const struct plan *plan);
+/* Why `privileges` is weaker in a run that allows a nested sandbox, or has no filter; rows of
+ * selftest/checks.c look for its beginning. */
+#define PRIVILEGES_NAMESPACES                                                                      \
+	"user namespaces can be created, and a process has capabilities in its own"
 /* guarantees_no_namespaces.c: the same for engines without namespaces. */
 void guarantees_no_namespaces(struct plan *plan);
 

@@ -172,6 +172,21 @@ static struct windows_guarantee exec(const struct facts *f, const struct run_cho
 	return (struct windows_guarantee){.why = "every program may be executed"};
 }
 
+static struct windows_guarantee privileges(const struct facts *f, const struct run_choices *c) {
+	if (!f->token) {
+		return (struct windows_guarantee){
+			.why = "this machine does not restrict the token of the command"};
+	}
+	return confined(f, c)
+		       ? (struct windows_guarantee){.state = WINDOWS_ENFORCED,
+						    .by = {"token", "appcontainer"}}
+		       : (struct windows_guarantee){
+				 .state = WINDOWS_WEAKER,
+				 .by = {"token"},
+				 .why = "the token has no privileges, but services and files of "
+					"the caller are not protected, and act with its rights"};
+}
+
 static struct windows_guarantee leaks(const struct facts *f, const struct run_choices *c) {
 	(void)f;
 	(void)c;
@@ -199,6 +214,7 @@ static const struct {
 	{"limits.disk", limits_disk, KEY_COUNT},
 	{"lifetime", lifetime, KEY_COUNT},
 	{"exec", exec, KEY_COUNT},
+	{"privileges", privileges, KEY_COUNT},
 	{"leaks", leaks, KEY_COUNT},
 };
 

@@ -110,7 +110,7 @@ def register(suite):
         secret = box.write("secret.txt", "hidden\n")
         box.write("ws/in.key", "hidden\n")
         every = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
-                 "limits.cpu,limits.disk,lifetime")
+                 "limits.cpu,limits.disk,lifetime,exec,privileges,leaks")
         hostile = [("--level", "none", "--accept-no-sandbox", "--allow-degraded", every),
                    ("--level", "minimal", "--allow-degraded", every), ("--level", "none", "--accept-no-sandbox"),
                    ("--level", "none", "--accept-no-sandbox", "--min-level", "none", "--allow-degraded", "fs.deny")]

@@ -54,6 +54,8 @@ def register(suite):
         result = box.json(*FULL, "true")
         states = {row["name"]: row["state"] for row in result["guarantees"]}
         equal({name for name in ABSENT if states[name] == "absent"}, ABSENT, "absent")
+        row = next(row for row in result["guarantees"] if row["name"] == "privileges")
+        equal((row["state"], row["by"]), ("weaker", ["capabilities", "no_new_privs"]), "privileges")
         equal((result["level"], result["engine"], states["limits.time"]), ("none", "none", "enforced"), "level")
         check(any("NOTHING is protected" in note for note in result["notes"]), f"{result['notes']}")
         for _ in range(2):

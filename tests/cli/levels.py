@@ -211,7 +211,8 @@ def register(suite):
     @test("a guarantee that is weaker at a level refuses the run when it is required")
     def _(box):
         box.run(*at("standard", "--require", "pid", "true")).exited(125).said("pid", "weaker")
-        box.run(*at("standard", "--require", "fs.write,fs.read,lifetime", "true")).exited(0)
+        box.run(*at("standard", "--require", "fs.write,fs.read,lifetime,privileges", "true")).exited(0)
+        box.run(*at("minimal", "--require", "privileges", "true")).exited(125).said("privileges is required")
 
     @test("a level below min_level of a file is a contradiction")
     def _(box):

@@ -8,7 +8,7 @@ from harness import LONG, PATIENCE, Skip, check, contains, equal, in_time, wait_
 
 GUARANTEES = ["fs.write", "fs.read", "fs.deny", "net", "net.names", "ipc", "pid", "env", "limits.time",
               "limits.output", "limits.memory", "limits.processes", "limits.cpu", "limits.disk", "lifetime",
-              "exec", "leaks"]
+              "exec", "privileges", "leaks"]
 
 NUMBER, TEXT, NULL = int, str, type(None)
 KEYS = {

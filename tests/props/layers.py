@@ -296,7 +296,7 @@ FLOORS = {
     "lock": ['"workspace"'], "daemon.pool": ["0"],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
-              "limits.cpu,limits.disk,lifetime,exec,leaks")
+              "limits.cpu,limits.disk,lifetime,exec,privileges,leaks")
 AGAINST = [
     ["--level", "none", "--accept-no-sandbox"], ["--level", "minimal"], ["--level", "standard"], ["--allow-degraded", EVERYTHING],
     ["--min-level", "none"], ["--allow-nested"], ["--net", "full"], ["--net", "restricted"], ["--socket", "/run/x"],

@@ -250,6 +250,8 @@ TEST(existing_names_get_mounts_and_later_ones_are_reported) {
 	LACKS(&w, "-v", "/home/ann/work/app/src/main.c:/home/ann/work/app/src/main.c:ro");
 	CHECK_INT(w.plan.guarantees[GUARANTEE_FS_DENY].state, STATE_WEAKER);
 	CHECK_INT(w.plan.guarantees[GUARANTEE_LIFETIME].state, STATE_WEAKER);
+	CHECK_INT(w.plan.guarantees[GUARANTEE_PRIVILEGES].state, STATE_ENFORCED);
+	CHECK_STR(w.plan.guarantees[GUARANTEE_PRIVILEGES].by[0], "engine");
 	CHECK_INT(w.plan.guarantees[GUARANTEE_NET].state, STATE_ENFORCED);
 	CHECK_INT(w.plan.level, LEVEL_STANDARD);
 	add_item(&w, KEY_REQUIRE, "lifetime");

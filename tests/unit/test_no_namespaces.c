@@ -241,6 +241,35 @@ TEST(every_weaker_or_absent_promise_has_its_reason) {
 	}
 }
 
+TEST(privileges_are_promised_as_far_as_the_level_goes) {
+	static const struct {
+		enum level level;
+		enum state state;
+		const char *last, *why;
+	} rows[] = {
+		{LEVEL_STANDARD, STATE_ENFORCED, "seccomp", NULL},
+		{LEVEL_MINIMAL, STATE_WEAKER, "seccomp", "this level protects neither"},
+		{LEVEL_NONE, STATE_WEAKER, NULL, "user namespaces can be created"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+		share(&w);
+		set_num(&w, KEY_LEVEL, rows[i].level);
+		set_num(&w, KEY_MIN_LEVEL, LEVEL_NONE);
+		set_num(&w, KEY_ACCEPT_NO_SANDBOX, 1);
+		REQUIRE(build(&w) == 0);
+		const struct guarantee_report *p = &w.plan.guarantees[GUARANTEE_PRIVILEGES];
+		CHECK_INT(p->state, rows[i].state);
+		CHECK_STR(p->by[0], "capabilities");
+		CHECK_STR(p->by[1], "no_new_privs");
+		CHECK((p->by[2] == NULL) == (rows[i].last == NULL));
+		CHECK(rows[i].why == NULL || strstr(p->why, rows[i].why) != NULL);
+		add_item(&w, KEY_REQUIRE, "privileges");
+		CHECK_INT(build(&w), rows[i].state == STATE_ENFORCED ? 0 : -1);
+		world_done(&w);
+	}
+}
+
 TEST(what_needs_a_root_of_our_own_is_an_error) {
 	static const struct {
 		enum key_id key;

@@ -149,6 +149,20 @@ TEST(a_required_guarantee_that_is_not_enforced_refuses) {
 	world_done(&w);
 }
 
+TEST(a_nested_sandbox_makes_privileges_weaker) {
+	struct world w;
+	world_init(&w);
+	add_item(&w, KEY_REQUIRE, "privileges");
+	CHECK_INT(build(&w), 0);
+	set_num(&w, KEY_NESTED, 1);
+	CHECK_INT(build(&w), -1);
+	CHECK(strstr(w.e.what, "privileges is required") != NULL);
+	CHECK(strstr(w.e.what, "user namespaces can be created") != NULL);
+	w.h.privileged = true; /* root gets no namespaces inside */
+	CHECK_INT(build(&w), 0);
+	world_done(&w);
+}
+
 TEST(values_of_later_versions_are_errors) {
 	struct world w;
 	world_init(&w);

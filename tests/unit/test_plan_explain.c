@@ -83,6 +83,8 @@ TEST(explain_prints_the_whole_plan_of_a_small_host) {
 	REQUIRE(build(&w) == 0);
 	char *text = explained(&w, false);
 	CHECK(str_starts(text, small_top));
+	CHECK(strstr(text, "\n  privileges        enforced  capabilities, no_new_privs, userns, "
+			   "seccomp\n") != NULL);
 	CHECK(strstr(text, small_files) != NULL);
 	if (test_failed) {
 		printf("%s\n", text);

@@ -79,6 +79,7 @@ TEST(a_machine_with_appcontainers_is_standard) {
 	CHECK_STR(g.engine, "appcontainer");
 	CHECK_INT(state_of(&g, "net"), WINDOWS_WEAKER);
 	CHECK_INT(state_of(&g, "fs.write"), WINDOWS_WEAKER);
+	CHECK_INT(state_of(&g, "privileges"), WINDOWS_WEAKER);
 	CHECK_INT(JUDGE(&windows, &g, &e, "--require", "fs.write"), -1);
 	CHECK_INT(JUDGE(&windows, &g, &e, "--min-level", "full"), -1);
 	CHECK_INT(JUDGE(&windows, &g, &e, "--net", "full"), 0);
@@ -102,7 +103,8 @@ TEST(nothing_is_enforced_where_no_row_has_shown_it) {
 }
 
 TEST(wine_claims_nothing_about_files_and_network) {
-	static const char *const absent[] = {"fs.write", "fs.read", "fs.deny", "net", "ipc", "pid"};
+	static const char *const absent[] = {"fs.write", "fs.read", "fs.deny",   "net",
+					     "ipc",      "pid",     "privileges"};
 	struct windows_enforcement g;
 	struct err e;
 

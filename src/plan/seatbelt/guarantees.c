@@ -65,6 +65,9 @@ void guarantees_seatbelt(struct plan *plan) {
 		weaker("supervisor", NOT_RUN "; macOS has no pid namespace: a process that leaves "
 					     "its session while it is being killed can survive");
 	guarantees[GUARANTEE_EXEC] = exec(plan);
+	guarantees[GUARANTEE_PRIVILEGES] = weaker(
+		"seatbelt", NOT_RUN "; macOS has no no_new_privs, and it was not tried whether "
+				    "Seatbelt refuses set-user-id programs");
 }
 
 void guarantees_seatbelt_lower(struct plan *plan) {
