@@ -7,13 +7,14 @@
  * Must not: decide whether the act should have succeeded: selftest/selftest.c does, by
  *           looking at the host.
  * Fails:    with status 1 when the act was refused, 2 when it is unknown. */
-#include "cli/cli.h"
+#include "cli/probe.h"
 
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/unix_address.h"
+#include "cli/cli.h"
 #include "data/acts.h"
 
 #include <arpa/inet.h>
@@ -21,6 +22,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -29,7 +31,7 @@
 
 #define READ_MAX ((size_t)1024 * 1024)
 
-static int print(const char *text) {
+int probe_print(const char *text) {
 	return fd_write_all(STDOUT_FILENO, text, strlen(text));
 }
 
@@ -38,7 +40,7 @@ static int act_write(char **words) {
 	return fd < 0 ? -1 : fd_write_all(fd, PROBE_MARK, strlen(PROBE_MARK));
 }
 
-static int print_file(const char *path) {
+int probe_print_file(const char *path) {
 	struct buf text;
 	buf_init(&text);
 	int rc = fd_read_file(path, READ_MAX, &text);
@@ -57,7 +59,7 @@ static int print_file(const char *path) {
 }
 
 static int act_read(char **words) {
-	return print_file(words[0]);
+	return probe_print_file(words[0]);
 }
 
 /* socket(), connect() or send() may be the call that is refused. */
@@ -125,7 +127,7 @@ static int act_find(char **words) {
 	while ((entry = readdir(proc)) != NULL) {
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 		    cmdline_contains(entry->d_name, needle)) {
-			return print(PROBE_FOUND);
+			return probe_print(PROBE_FOUND);
 		}
 	}
 	errno = ESRCH;
@@ -134,7 +136,7 @@ static int act_find(char **words) {
 
 static int act_environment(char **words) {
 	for (char **variable = environ; *variable != NULL; variable++) {
-		if (print(*variable) != 0 || print("\n") != 0) {
+		if (probe_print(*variable) != 0 || probe_print("\n") != 0) {
 			return -1;
 		}
 	}
@@ -145,7 +147,7 @@ static int act_environment(char **words) {
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		char path[64];
 		(void)snprintf(path, sizeof path, "/proc/%.20s/environ", others[i]);
-		(void)print_file(path); /* a refusal is a good outcome */
+		(void)probe_print_file(path); /* a refusal is a good outcome */
 	}
 	return 0;
 }
@@ -190,7 +192,8 @@ static int leave_one(void) {
 			_exit(0);
 		}
 		ignore_signals();
-		_exit(print(PROBE_STAYING) == 0 && write(up[1], "", 1) == 1 ? (stay(), 0) : 1);
+		_exit(probe_print(PROBE_STAYING) == 0 && write(up[1], "", 1) == 1 ? (stay(), 0)
+										  : 1);
 	}
 	drop_fd(&up[1]);
 	bool stays = child > 0 && read(up[0], &byte, 1) == 1;
@@ -203,7 +206,7 @@ static int leave_one(void) {
 static int act_stay(char **words) {
 	(void)words; /* the check looks for the token in /proc/PID/cmdline */
 	ignore_signals();
-	if (leave_one() != 0 || print(PROBE_STAYING) != 0) {
+	if (leave_one() != 0 || probe_print(PROBE_STAYING) != 0) {
 		return -1;
 	}
 	stay();
@@ -211,6 +214,9 @@ static int act_stay(char **words) {
 
 static int act_sleep(char **words) {
 	(void)words;
+	/* So that ACT_TRACE has a control where Yama lets only an ancestor trace; it fails on
+	 * kernels without Yama, where none is needed. */
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	stay();
 }
 
@@ -224,13 +230,18 @@ static const struct {
 	size_t words;
 	int (*act)(char **words); /* 0, or -1 with errno set */
 } acts[] = {
-	{ACT_WRITE, 1, act_write},   {ACT_READ, 1, act_read},
-	{ACT_UNIX, 1, act_unix},     {ACT_ABSTRACT, 1, act_abstract},
-	{ACT_TCP, 1, act_tcp},       {ACT_UDP, 1, act_udp},
-	{ACT_SIGNAL, 1, act_signal}, {ACT_FIND, 2, act_find},
-	{ACT_SPILL, 1, act_spill},   {ACT_ENVIRONMENT, 1, act_environment},
-	{ACT_SLEEP, 1, act_sleep},   {ACT_STAY, 1, act_stay},
-	{ACT_LEAVE, 1, act_leave},
+	{ACT_WRITE, 1, act_write},       {ACT_READ, 1, act_read},
+	{ACT_UNIX, 1, act_unix},         {ACT_ABSTRACT, 1, act_abstract},
+	{ACT_TCP, 1, act_tcp},           {ACT_UDP, 1, act_udp},
+	{ACT_SIGNAL, 1, act_signal},     {ACT_FIND, 2, act_find},
+	{ACT_SPILL, 1, act_spill},       {ACT_ENVIRONMENT, 1, act_environment},
+	{ACT_SLEEP, 1, act_sleep},       {ACT_STAY, 1, act_stay},
+	{ACT_LEAVE, 1, act_leave},       {ACT_MOUNT, 2, act_mount},
+	{ACT_FSMOUNT, 2, act_fsmount},   {ACT_USERNS, 0, act_userns},
+	{ACT_NODE, 1, act_node},         {ACT_DEVICE, 1, act_device},
+	{ACT_SET_ID, 1, act_set_id},     {ACT_EXECUTE, 1, act_execute},
+	{ACT_IDENTITY, 0, act_identity}, {ACT_TRACE, 1, act_trace},
+	{ACT_MEMORY, 2, act_memory},
 };
 
 static int do_act(char **words, size_t nwords) {
@@ -239,12 +250,12 @@ static int do_act(char **words, size_t nwords) {
 			continue;
 		}
 		if (acts[i].act(words + 1) == 0) {
-			return print(PROBE_DONE) == 0 ? 0 : 1;
+			return probe_print(PROBE_DONE) == 0 ? 0 : 1;
 		}
 		const char *name = errno_name(errno);
-		(void)print(PROBE_REFUSED);
-		(void)print(name == NULL ? "unknown" : name);
-		(void)print("\n");
+		(void)probe_print(PROBE_REFUSED);
+		(void)probe_print(name == NULL ? "unknown" : name);
+		(void)probe_print("\n");
 		return 1;
 	}
 	return 2;

@@ -24,10 +24,21 @@
 #define ACT_SLEEP "sleep"             /* TOKEN: one process that waits to be found or killed */
 #define ACT_STAY "stay"               /* TOKEN: two processes that do not end by themselves */
 #define ACT_LEAVE "leave"             /* TOKEN: end, and leave such a process behind */
+#define ACT_MOUNT "mount"             /* DIR SOURCE: mount(2) a tmpfs, print the mounts */
+#define ACT_FSMOUNT "fsmount"         /* DIR SOURCE: the same by fsopen(2) and move_mount(2) */
+#define ACT_USERNS "userns"           /* create a user namespace */
+#define ACT_NODE "node"               /* PATH: make a block device */
+#define ACT_DEVICE "device"           /* PATH: open a device */
+#define ACT_SET_ID "set-id"           /* PATH: set the set-user-id bit */
+#define ACT_EXECUTE "execute"         /* PATH: execute this copy of corral, for ACT_IDENTITY */
+#define ACT_IDENTITY "identity"       /* tell whether this program has more ids than its caller */
+#define ACT_TRACE "trace"             /* PID: trace it, so that it dies with the tracer */
+#define ACT_MEMORY "memory"           /* PID ADDRESS: print the memory of a process */
 
 #define PROBE_MARK "a mark of the probe\n"
 #define PROBE_FOUND "found the process\n"
 #define PROBE_STAYING "staying\n"
+#define PROBE_GAINED "gained\n"
 
 /* The last line of an act: this alone, or followed by the name of an errno. */
 #define PROBE_DONE "\nprobe: done\n"

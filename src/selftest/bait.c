@@ -22,6 +22,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,7 +32,14 @@
 /* sun_path has room for 107 bytes, and the bait's names need 45. */
 #define TMPDIR_MAX 60
 
-static const char *const dirs[] = {"ws", "readable", "hidden", "home", "home/.ssh", "state"};
+/* The id of nobody, which root may use; and how many groups of a user are looked at: one of them
+ * is enough. */
+#define NOBODY 65534
+#define NGROUPS_LISTED 64
+#define COPY_MAX ((size_t)1024 * 1024)
+
+static const char *const dirs[] = {"ws",   "ws/dir",    "readable", "hidden",
+				   "home", "home/.ssh", "state",    "other"};
 
 static const struct {
 	const char *name;
@@ -39,7 +47,7 @@ static const struct {
 } files[] = {
 	{"ws/inside", false},       {"ws/denied", true},     {"ws/kept", false},
 	{"readable/file", false},   {"hidden/secret", true}, {"hidden/file", false},
-	{"home/.ssh/id_rsa", true},
+	{"home/.ssh/id_rsa", true}, {"other/secret", true},  {"other/file", false},
 };
 
 /* A name without a meaning, and one that is known for a secret. */
@@ -110,6 +118,47 @@ static int plant_files(const struct bait *b, struct err *e) {
 		}
 	}
 	return 0;
+}
+
+/* Another id that this caller may give a file to: root that of nobody, others a group of theirs.
+ * A caller without one has a program that is set-user-id for itself. */
+static void choose_identity(uid_t *ret_uid, gid_t *ret_gid, mode_t *ret_bits) {
+	gid_t groups[NGROUPS_LISTED];
+	int n = getgroups(NGROUPS_LISTED, groups);
+
+	*ret_uid = geteuid() == 0 ? NOBODY : (uid_t)-1;
+	*ret_gid = (gid_t)-1;
+	*ret_bits = S_ISUID;
+	for (int i = 0; geteuid() != 0 && i < n; i++) {
+		if (groups[i] != getegid()) {
+			*ret_gid = groups[i];
+			*ret_bits = S_ISGID;
+		}
+	}
+}
+
+static int copy_all(int from, int to) {
+	ssize_t n = 1;
+	while (n > 0) {
+		n = sendfile(to, from, NULL, COPY_MAX);
+	}
+	return n < 0 ? -1 : 0;
+}
+
+/* A program that cannot be planted is no error: its check says that it has no control. */
+static void plant_set_id(const struct bait *b) {
+	uid_t uid;
+	gid_t gid;
+	mode_t bits;
+	auto_fd from = open(b->program, O_RDONLY | O_CLOEXEC);
+	auto_fd to =
+		open(bait_path(b, "ws/set-id").text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+
+	choose_identity(&uid, &gid, &bits);
+	/* The bits last: chown(2) clears them. */
+	if (from >= 0 && to >= 0 && copy_all(from, to) == 0 && fchown(to, uid, gid) == 0) {
+		(void)fchmod(to, bits | 0755); /* else it has no control */
+	}
 }
 
 static int listen_at(const struct sockaddr *address, socklen_t len, int type) {
@@ -204,6 +253,7 @@ int bait_plant(struct arena *a, const char *program, struct bait *b, struct err 
 		return -1;
 	}
 	plant_listeners(b);
+	plant_set_id(b);
 	return bait_sleeper(b, e);
 }
 

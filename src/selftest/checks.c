@@ -247,7 +247,8 @@ static bool groups_left(const struct selftest *t) {
 
 /* The workspace has a file that is no bait. */
 static bool files_left(const struct bait *b) {
-	static const char *const planted[] = {".", "..", "inside", "denied", "kept", "sock"};
+	static const char *const planted[] = {".",    "..",   "inside", "denied",
+					      "kept", "sock", "dir",    "set-id"};
 	auto_dir dir = opendir(bait_path(b, "ws").text);
 	const struct dirent *entry;
 	size_t known = 0, all = 0;
@@ -297,6 +298,10 @@ static void try_leftovers(struct selftest *t, struct finding *f) {
 
 /* ---- the rows ---- */
 
+#define NO_MOUNT "this host lets the caller mount nothing, also not in a user namespace"
+#define NO_TRACE "this host lets the caller trace no process that is not its child"
+#define KNOWN_NAMESPACES "user namespaces can be created"
+
 #define WRITE_OUTSIDE                                                                              \
 	{ ACT_WRITE, "dir:readable/file" }
 #define READ_SECRET                                                                                \
@@ -333,6 +338,41 @@ const struct check checks[] = {
 	 {ACT_FIND, "head:", "tail:"}, .effect = process_found, .known_by = "can be seen"},
 	{"signal-process", "kill a process of the host", GUARANTEE_PID,
 	 {ACT_SIGNAL, "pid:"}, .effect = sleeper_dead, .known_by = "seen and signalled"},
+	{"trace-process", "trace a process of the host and kill it by that", GUARANTEE_PID,
+	 {ACT_TRACE, "pid:"}, .effect = sleeper_dead, .alone = NO_TRACE},
+	{"read-memory", "read the memory of a process of the host", GUARANTEE_PID,
+	 {ACT_MEMORY, "pid:", "arguments:"}, .effect = secret_out, .alone = NO_TRACE},
+	{"read-other-run", "read a file in the workspace of another run", GUARANTEE_FS_READ,
+	 {ACT_READ, "dir:other/secret"}, .by_policy = true, .beside = true, .effect = secret_out},
+	{"write-other-run", "write to a file in the workspace of another run", GUARANTEE_FS_WRITE,
+	 {ACT_WRITE, "dir:other/file"}, .beside = true, .effect = file_marked},
+	{"open-device", "open a device of the host: a disk, its memory, or another one", GUARANTEE_FS_READ,
+	 {ACT_DEVICE, "device:"}, .effect = effect_gained,
+	 .alone = "this host has no such device that the caller may open"},
+	{"device-node", "make the node of a block device in the workspace", GUARANTEE_PRIVILEGES,
+	 {ACT_NODE, "ws:node"}, .effect = effect_node, .alone = "the caller may not make device nodes"},
+	{"mount", "mount a tmpfs with mount(2)", GUARANTEE_PRIVILEGES,
+	 {ACT_MOUNT, "ws:dir", "token:"}, .effect = effect_mounted, .known_by = KNOWN_NAMESPACES,
+	 .alone = NO_MOUNT},
+	{"mount-api", "mount a tmpfs with fsopen(2) and move_mount(2)", GUARANTEE_PRIVILEGES,
+	 {ACT_FSMOUNT, "ws:dir", "token:"}, .effect = effect_mounted, .known_by = KNOWN_NAMESPACES,
+	 .alone = NO_MOUNT},
+	{"user-namespace", "create a user namespace with unshare(2) or clone(2)", GUARANTEE_PRIVILEGES,
+	 {ACT_USERNS}, .effect = effect_gained, .known_by = KNOWN_NAMESPACES,
+	 .alone = "this host gives the caller no user namespace"},
+	{"no-new-privs", "run without no_new_privs", GUARANTEE_PRIVILEGES,
+	 {ACT_READ, "/proc/self/status"}, .effect = effect_new_privs,
+	 .alone = "no_new_privs is set for the caller as well"},
+	{"capabilities", "have a capability in any set", GUARANTEE_PRIVILEGES,
+	 {ACT_READ, "/proc/self/status"}, .effect = effect_capabilities,
+	 .alone = "the caller has no capability"},
+	{"set-id-bit", "set the set-user-id bit of a file in the workspace", GUARANTEE_PRIVILEGES,
+	 {ACT_SET_ID, "ws:inside"}, .effect = effect_set_id,
+	 .known_by = "set-user-id bits can be set",
+	 .alone = "this host lets the caller set no such bit"},
+	{"set-id-program", "execute a set-user-id or set-group-id program", GUARANTEE_PRIVILEGES,
+	 {ACT_EXECUTE, "ws:set-id"}, .effect = effect_gained,
+	 .alone = "the caller has no other user or group to give a program to, or TMPDIR is nosuid"},
 	{"environment", "read an environment variable of the caller, also in /proc", GUARANTEE_ENV,
 	 {ACT_ENVIRONMENT, "pid:"}, .effect = secret_out, .known_by = "can be read in /proc"},
 	{"child-write", "write-read-only, in a grandchild with its own session", GUARANTEE_FS_WRITE,

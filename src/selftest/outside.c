@@ -131,14 +131,34 @@ static long field(const char *text, const char *name) {
 }
 
 struct restraint outside_restraint(void) {
-	struct restraint found = {-1, -1};
+	struct restraint found = {.seccomp = -1, .no_new_privs = -1};
 	struct buf text;
 
 	buf_init(&text);
 	if (fd_read_file("/proc/thread-self/status", 65536, &text) == 0) {
 		found.seccomp = field(text.data, "\nSeccomp:");
 		found.no_new_privs = field(text.data, "\nNoNewPrivs:");
+		const char *caps = strstr(text.data, "\nCapEff:");
+		found.capabilities =
+			caps == NULL ? 0 : strtoull(caps + strlen("\nCapEff:"), NULL, 16);
 	}
 	buf_done(&text);
 	return found;
+}
+
+/* proc(5): the name, field 2, is in parentheses and may contain spaces; arg_start is field 48. */
+#define ARG_START 48
+
+unsigned long long outside_arguments(pid_t pid) {
+	char path[64], text[2048];
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[n < 0 ? 0 : n] = '\0';
+
+	const char *at = strrchr(text, ')');
+	for (int i = 2; at != NULL && i < ARG_START; i++) {
+		at = strchr(at + 1, ' ');
+	}
+	return at == NULL ? 0 : strtoull(at, NULL, 10);
 }

@@ -17,6 +17,8 @@
 #include "data/acts.h"
 #include "linux/probe.h"
 
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 
 static const char *const verdict_names[VERDICT_COUNT] = {
@@ -48,8 +50,10 @@ static bool is_known(const struct finding *f) {
 void selftest_finding_judge(struct finding *f) {
 	bool promised = f->check->guarantee != GUARANTEE_COUNT;
 
+	bool controlled = f->outside.happened && f->outside.effect;
+
 	f->required = !promised || f->reported.state == STATE_ENFORCED;
-	if (!f->outside.happened || !f->outside.effect) {
+	if (!controlled && f->check->alone == NULL) {
 		set_verdict(f, VERDICT_SKIP, "the control without a sandbox failed as well",
 			    f->outside.detail);
 	} else if (!f->inside.happened) {
@@ -59,7 +63,8 @@ void selftest_finding_judge(struct finding *f) {
 			    f->inside.effect ? "" : "the policy allows it, but it failed",
 			    f->inside.effect ? "" : f->inside.detail);
 	} else if (!f->inside.effect) {
-		set_verdict(f, VERDICT_PASS, "", "");
+		set_verdict(f, VERDICT_PASS, controlled ? "" : "no control",
+			    controlled ? "" : f->check->alone);
 	} else if (!promised) {
 		set_verdict(f, VERDICT_FAIL, "it does not hold", f->inside.detail);
 	} else if (f->required) {
@@ -80,6 +85,38 @@ bool selftest_finding_fails(const struct finding *f) {
 }
 
 /* ---- attempts ---- */
+
+/* Whether the sandbox shows this file of the host, and not another mount at the same path. */
+static bool plan_shows(const struct plan *plan, const char *path) {
+	const struct mount *over = NULL;
+
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		if (path_within(path, plan->mounts[i].target)) {
+			over = &plan->mounts[i]; /* L1: deeper ones follow */
+		}
+	}
+	return over != NULL && over->kind == MOUNT_BIND &&
+	       plan_visibility(plan, path) >= VISIBILITY_READ;
+}
+
+/* The first device that the caller may open and the policy does not show.  It is opened and not
+ * read, and none of these does anything when it is opened. */
+static const char *find_device(const struct selftest *t) {
+	static const char *const devices[] = {
+		"/dev/sda",  "/dev/vda",          "/dev/xvda",    "/dev/nvme0n1", "/dev/mmcblk0",
+		"/dev/dm-0", "/dev/loop0",        "/dev/mem",     "/dev/kmsg",    "/dev/fuse",
+		"/dev/kvm",  "/dev/loop-control", "/dev/net/tun", "/dev/autofs",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+		auto_fd fd = open(devices[i], O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		bool granted = t->planned.plan.level >= LEVEL_STANDARD &&
+			       plan_shows(&t->planned.plan, devices[i]);
+		if (fd >= 0 && !granted) {
+			return devices[i];
+		}
+	}
+	return devices[0];
+}
 
 char *selftest_word(struct selftest *t, const char *word, bool inside) {
 	const struct bait *b = &t->bait;
@@ -103,6 +140,12 @@ char *selftest_word(struct selftest *t, const char *word, bool inside) {
 	}
 	if (str_starts(word, "pid:")) {
 		return arena_printf(&t->arena, "%d", (int)b->sleeper);
+	}
+	if (str_starts(word, "arguments:")) {
+		return arena_printf(&t->arena, "%llu", outside_arguments(b->sleeper));
+	}
+	if (str_starts(word, "device:")) {
+		return arena_strdup(&t->arena, find_device(t));
 	}
 	if (str_starts(word, "head:")) {
 		return arena_strndup(&t->arena, b->token, half);
@@ -203,19 +246,6 @@ struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *
 	return result;
 }
 
-/* Whether the sandbox shows this file of the host, and not another mount at the same path. */
-static bool plan_shows(const struct plan *plan, const char *path) {
-	const struct mount *over = NULL;
-
-	for (size_t i = 0; i < plan->nmounts; i++) {
-		if (path_within(path, plan->mounts[i].target)) {
-			over = &plan->mounts[i]; /* L1: deeper ones follow */
-		}
-	}
-	return over != NULL && over->kind == MOUNT_BIND &&
-	       plan_visibility(plan, path) >= VISIBILITY_READ;
-}
-
 static bool policy_grants(const struct selftest *t, const struct check *c, const char *path) {
 	if (str_starts(c->act[1], "ws:")) {
 		/* With copy-on-write the change does not reach the host. */
@@ -225,13 +255,33 @@ static bool policy_grants(const struct selftest *t, const struct check *c, const
 	return plan_shows(&t->planned.plan, path);
 }
 
+static void attempt_inside(struct selftest *t, struct finding *f, const char *target) {
+	const struct check *c = f->check;
+	char **words = compose(t, c, true); /* now: the control may have replaced the sleeper */
+	struct other_run *other = c->beside && words != NULL ? other_run_start(t) : NULL;
+
+	if (words == NULL || (c->beside && other == NULL)) {
+		(void)snprintf(f->inside.detail, sizeof f->inside.detail, "%s",
+			       words == NULL ? "out of memory" : "the other run did not start");
+		return;
+	}
+	f->granted = c->by_policy && policy_grants(t, c, words[3]);
+	struct corral_result *result = selftest_run(t, f, words, NULL);
+	other_run_stop(other);
+	if (result != NULL) {
+		const char *text = corral_result_stdout(result, NULL, NULL);
+		f->inside.effect = c->effect(&t->bait, target, text == NULL ? "" : text);
+		corral_result_free(result);
+	}
+}
+
 void selftest_attempt(struct selftest *t, struct finding *f) {
 	const struct check *c = f->check;
-	char **outside = compose(t, c, false), **inside = compose(t, c, true);
+	char **outside = compose(t, c, false);
 	char *target = c->act[1] == NULL ? NULL : selftest_word(t, c->act[1], false);
 	struct buf out;
 
-	if (outside == NULL || inside == NULL) {
+	if (outside == NULL) {
 		return; /* the check is reported as skipped */
 	}
 	buf_init(&out);
@@ -240,17 +290,7 @@ void selftest_attempt(struct selftest *t, struct finding *f) {
 	parse_output(&f->outside, text);
 	f->outside.effect = c->effect(&t->bait, target, text);
 	buf_done(&out);
-	inside = compose(t, c, true); /* again: the control may have replaced the sleeper */
-	if (inside == NULL) {
-		return;
-	}
-	f->granted = c->by_policy && policy_grants(t, c, inside[3]);
-	struct corral_result *result = selftest_run(t, f, inside, NULL);
-	if (result != NULL) {
-		text = corral_result_stdout(result, NULL, NULL);
-		f->inside.effect = c->effect(&t->bait, target, text == NULL ? "" : text);
-		corral_result_free(result);
-	}
+	attempt_inside(t, f, target);
 }
 
 /* ---- the whole test ---- */
@@ -302,6 +342,9 @@ static int plan(struct selftest *t, struct err *e) {
 		return -1;
 	}
 	probe_cgroups(&t->planned.host); /* groups_left() needs the directories */
+	/* Dropping the bounding set needs CAP_SETPCAP, which each has in a new user namespace. */
+	t->bait.bounded = !plan_lacks_namespaces(&t->planned.plan) ||
+			  (t->before.capabilities & (1ULL << CAP_SETPCAP)) != 0;
 	return 0;
 }
 

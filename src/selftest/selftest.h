@@ -17,11 +17,15 @@
  *   ws/denied     a secret in the workspace, denied by the policy
  *   ws/kept       a file in the workspace, protected by the policy
  *   ws/sock       a socket of the host in the workspace
+ *   ws/dir        an empty directory in the workspace
+ *   ws/set-id     a copy of this program, set-user-id or set-group-id for another id of the
+ *                 caller, if it has one
  *   readable/file a file in a directory that the policy grants for reading
  *   hidden/secret a secret that is not granted
  *   hidden/file   a file that is not granted
  *   hidden/sock   a socket of the host
  *   home/.ssh/id_rsa   a secret in the home of the caller
+ *   other/secret, other/file   the workspace of another run
  *   state         the state directory of the runs (private home)
  *
  * and also an abstract socket, a TCP and a UDP port on 127.0.0.1, a
@@ -43,6 +47,7 @@ struct bait {
 	pid_t sleeper;            /* 0: none */
 	const char *program;      /* the test program: corral itself */
 	char **environ;           /* the caller's, and two variables more */
+	bool bounded;             /* the runs have to drop the capability bounding set */
 };
 
 int bait_plant(struct arena *a, const char *program, struct bait *b, struct err *e);
@@ -79,8 +84,12 @@ void outside_kill(const char *token);
 /* The restrictions of this process, from /proc/thread-self/status. */
 struct restraint {
 	long seccomp, no_new_privs;
+	unsigned long long capabilities; /* the effective set */
 };
 struct restraint outside_restraint(void);
+
+/* Where the arguments of the process begin in its memory; 0 when that cannot be read. */
+unsigned long long outside_arguments(pid_t pid);
 
 /* ---- checks ---- */
 
@@ -100,7 +109,7 @@ struct finding {
 	bool granted;                     /* this policy allows the act */
 	bool required;                    /* reported as enforced, so a skip is a failure */
 	enum verdict verdict;
-	char reason[320]; /* for every verdict except "pass" */
+	char reason[320]; /* for every verdict except a "pass" with a control */
 };
 
 struct selftest {
@@ -122,12 +131,24 @@ struct check {
 	const char *act[3];       /* arguments of the test program; see selftest_word() */
 	bool by_policy;           /* a policy may allow it: then it has to succeed */
 	bool child;               /* in a grandchild with its own session */
+	bool beside;              /* while another run has the workspace "other" */
 	/* Whether the host shows that it succeeded; restores the bait. */
 	bool (*effect)(struct bait *b, const char *target, const char *out);
 	const char *known_by; /* a weaker guarantee covers this check if its reason has this text */
+	/* Why the attempt may fail outside, too, for an ordinary user or on this host; then the
+	 * check has no control, and says so.  NULL: it is skipped without a control. */
+	const char *alone;
 	/* Replaces selftest_attempt(), for checks of more than one act. */
 	void (*own)(struct selftest *t, struct finding *f);
 };
+
+/* effects.c: of the checks about privileges, devices and mounts. */
+bool effect_mounted(struct bait *b, const char *target, const char *out);
+bool effect_gained(struct bait *b, const char *target, const char *out);
+bool effect_node(struct bait *b, const char *target, const char *out);
+bool effect_set_id(struct bait *b, const char *target, const char *out);
+bool effect_new_privs(struct bait *b, const char *target, const char *out);
+bool effect_capabilities(struct bait *b, const char *target, const char *out);
 
 extern const struct check checks[];
 extern const size_t checks_count;
@@ -140,6 +161,11 @@ bool selftest_finding_fails(const struct finding *f);
 
 const char *selftest_verdict_name(enum verdict v);
 
+/* A run in another workspace of the bait, which stays until it is stopped. */
+struct other_run;
+struct other_run *other_run_start(struct selftest *t); /* NULL: it did not start */
+void other_run_stop(struct other_run *o);              /* NULL is accepted */
+
 /* The default: the act without the sandbox, then in it. */
 void selftest_attempt(struct selftest *t, struct finding *f);
 
@@ -149,8 +175,9 @@ struct corral_result *selftest_run(struct selftest *t, struct finding *f, char *
 				   const char *const settings[][2]);
 
 /* Expands an argument of an act: "ws:NAME" a path in the workspace, "dir:NAME" one in the
- * bait, "tcp:" and "udp:" a port, "pid:" the sleeper, "head:" and "tail:" the
- * token in two halves, "abstract:" the name of that socket; any other is copied. */
+ * bait, "tcp:" and "udp:" a port, "pid:" the sleeper, "arguments:" where its arguments are in
+ * its memory, "head:" and "tail:" the token in two halves, "token:" and "abstract:" the whole,
+ * "device:" a device of the host; any other is copied. */
 char *selftest_word(struct selftest *t, const char *word, bool inside);
 
 /* ---- print ---- */

@@ -32,8 +32,9 @@ static void text_finding(const struct finding *f, struct buf *out) {
 		   name == NULL ? "" : plan_state_name(f->reported.state));
 	if (f->verdict == VERDICT_PASS) {
 		bool empty = streq(f->inside.detail, "done") && !f->inside.effect;
-		buf_printf(out, "%s: %s\n", f->check->tried,
-			   empty ? "no effect on the host" : f->inside.detail);
+		buf_printf(out, "%s: %s%s%s\n", f->check->tried,
+			   empty ? "no effect on the host" : f->inside.detail,
+			   f->reason[0] == '\0' ? "" : "; ", f->reason);
 		return;
 	}
 	buf_printf(out, "%s: %s%s\n", f->check->tried, f->reason,

@@ -19,7 +19,12 @@ CHECK = ["allowed", "guarantee", "inside", "name", "outside", "reason", "reporte
 # What issue and manual promise to try.
 TRIED = ["write-inside", "write-read-only", "write-outside", "read-secret", "read-denied", "tcp", "unix-socket",
          "see-process", "signal-process", "environment", "child-write", "child-read", "child-tcp", "time-out",
-         "lifetime", "parent", "nothing-left"]
+         "lifetime", "trace-process", "read-memory", "read-other-run", "write-other-run", "no-new-privs", "set-id-bit",
+         "parent", "nothing-left"]
+# The same, where the control is root's alone, or needs a user namespace of the host, a device, another group.
+TRIED_ALONE = ["open-device", "device-node", "mount", "mount-api", "user-namespace", "capabilities", "set-id-program"]
+PRIVILEGES = ["device-node", "mount", "mount-api", "user-namespace", "no-new-privs", "capabilities", "set-id-bit",
+              "set-id-program"]
 
 # A host without user namespaces, for anybody who can still make one: its own ceiling is 0.
 WITHOUT_NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork", "--", "/bin/sh", "-c",
@@ -191,6 +196,13 @@ def register_test(test):
             check(rows[name]["state"] == "pass", f"{rows[name]}")
             check(rows[name]["succeeded_outside"], f"{name} has no control")
             equal(rows[name]["succeeded_inside"], name == "write-inside", f"{name} inside")
+        for name in TRIED_ALONE:
+            row = rows[name]
+            equal((row["state"], row["succeeded_inside"]), ("pass", False), f"{row}")
+            check(row["succeeded_outside"] or row["reason"].startswith("no control: "), f"{row}")
+            check(row["succeeded_outside"] or box.user.uid != 0, f"{name} has no control for root: {row}")
+        for name in PRIVILEGES:
+            equal(rows[name]["guarantee"], "privileges", name)
         check(rows["write-read-only"]["inside"] in ("EROFS", "EACCES", "EPERM"), f"{rows['write-read-only']}")
         equal(box.tree(), before, "files of home and workspace")
         reported = {g["name"]: g["state"] for g in box.json("--timeout", "9", "true")["guarantees"]}
@@ -221,6 +233,22 @@ def register_test(test):
             for name in protected:
                 equal(rows[name]["state"], "pass" if level == "standard" else "limit", name)
             equal(rows["see-process"]["state"], "limit", "see-process")
+            for name in (*PRIVILEGES, "trace-process"):
+                equal((rows[name]["state"], rows[name]["succeeded_inside"]), ("pass", False), name)
+            # The memory of a process with capabilities, as root's, is closed to one without.
+            check(rows["read-memory"]["state"] in (("pass",) if level == "standard" else ("pass", "limit")), "read-memory")
+            for name in ("read-other-run", "write-other-run"):
+                equal(rows[name]["state"], "pass" if level == "standard" else "limit", name)
+
+    @test("test sees that a nested sandbox may create namespaces, and that this is reported")
+    def _(box):
+        _, rows = tested(box, "--allow-nested")
+        row = rows["user-namespace"]
+        if row["reported"] == "enforced":
+            raise Skip("no namespaces here that a nested sandbox could have")
+        equal((row["state"], row["reported"], row["succeeded_inside"]), ("limit", "weaker", True), f"{row}")
+        for name in ("no-new-privs", "capabilities", "set-id-bit", "set-id-program", "device-node"):
+            equal(rows[name]["state"], "pass", name)
 
     @test("test refuses a level that this policy cannot have")
     def _(box):

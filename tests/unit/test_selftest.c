@@ -5,6 +5,8 @@
 #include "test.h"
 
 static const struct check named = {.name = "x", .guarantee = GUARANTEE_IPC, .known_by = "abstract"};
+static const struct check lone = {
+	.name = "x", .guarantee = GUARANTEE_PRIVILEGES, .alone = "only root may"};
 static const struct check unnamed = {.name = "x", .guarantee = GUARANTEE_COUNT};
 
 #define YES                                                                                        \
@@ -74,6 +76,26 @@ static const struct {
 	 VERDICT_SKIP,
 	 true,
 	 "the control without a sandbox failed as well: done"},
+	{"no control for this caller, and refused: a pass that says so",
+	 {.check = &lone, .reported = {.state = STATE_ENFORCED}, .outside = NO, .inside = NO},
+	 VERDICT_PASS,
+	 false,
+	 "no control: only root may"},
+	{"no control for this caller, and it succeeds all the same",
+	 {.check = &lone, .reported = {.state = STATE_ENFORCED}, .outside = NO, .inside = YES},
+	 VERDICT_FAIL,
+	 true,
+	 "the attempt succeeded, but the report claims enforced: done"},
+	{"no control for this caller, and the attempt did not take place",
+	 {.check = &lone, .reported = {.state = STATE_ENFORCED}, .outside = NO, .inside = NEVER},
+	 VERDICT_SKIP,
+	 true,
+	 "the attempt was not made: not started"},
+	{"the control succeeds where it need not: a pass like any other",
+	 {.check = &lone, .reported = {.state = STATE_ENFORCED}, .outside = YES, .inside = NO},
+	 VERDICT_PASS,
+	 false,
+	 ""},
 	{"granted, and it succeeds",
 	 {REPORT(STATE_ENFORCED, NULL), .granted = true, .outside = YES, .inside = YES},
 	 VERDICT_PASS,
@@ -120,6 +142,35 @@ TEST(every_check_has_a_name_of_its_own_and_something_to_do) {
 	}
 	/* It removes the bait. */
 	CHECK_STR(checks[checks_count - 1].name, "nothing-left");
+}
+
+/* Lines as /proc/self/status has them; a set that is missing counts as one that is not empty. */
+TEST(a_capability_in_any_set_that_has_to_be_empty_is_seen) {
+#define SETS(inh, prm, eff, bnd, amb)                                                              \
+	"Name:\tx\nCapInh:\t" inh "\nCapPrm:\t" prm "\nCapEff:\t" eff "\nCapBnd:\t" bnd            \
+	"\nCapAmb:\t" amb "\nNoNewPrivs:\t1\n"
+	static const struct {
+		const char *text;
+		bool bounded, unbounded;
+	} cases[] = {
+		{SETS("0", "0", "0", "0", "0"), false, false},
+		{SETS("0", "0", "0", "1ff", "0"), true, false},
+		{SETS("1", "0", "0", "0", "0"), true, true},
+		{SETS("0", "1", "0", "0", "0"), true, true},
+		{SETS("0", "0", "0000000000002000", "0", "0"), true, true},
+		{SETS("0", "0", "0", "0", "1"), true, true},
+		{"Name:\tx\n", true, true},
+		{"", true, true},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct bait b = {.bounded = true};
+		CHECK_INT(effect_capabilities(&b, NULL, cases[i].text), cases[i].bounded);
+		b.bounded = false;
+		CHECK_INT(effect_capabilities(&b, NULL, cases[i].text), cases[i].unbounded);
+	}
+	CHECK(!effect_new_privs(NULL, NULL, cases[0].text));
+	CHECK(effect_new_privs(NULL, NULL, "CapAmb:\t0\nNoNewPrivs:\t0\n"));
+	CHECK(effect_new_privs(NULL, NULL, ""));
 }
 
 TESTS_MAIN
