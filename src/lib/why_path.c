@@ -208,6 +208,10 @@ static const char *barrier_of(const struct why_ask *ask, const struct path_facts
 		return floor ? "floor" : "project";
 	case CAUSE_MODE_BOUND:
 		return "floor";
+	case CAUSE_MODE_AGENT:
+		return "agent";
+	case CAUSE_MODE_SKILL:
+		return "skill";
 	case CAUSE_RIGHTS:
 		return "permission";
 	case CAUSE_OUTSIDE:

@@ -24,12 +24,14 @@ static const char *const verdicts[] = {
 static const struct {
 	const char *name, *text;
 } barriers[] = {
+	{"agent", "the table of the run's agent forbids it; change it where it is written"},
 	{"corral", "it decides about Corral's next run; change it outside the sandbox"},
 	{"credential", "it holds credentials; Corral proposes no grant for them"},
 	{"floor", "the administrator's floor forbids it; no option and no file of yours lifts it"},
 	{"metadata", "it hands out this machine's credentials; Corral proposes no grant for it"},
 	{"permission", "you have no permission on the host either"},
 	{"project", "a rule of the project's file forbids it; change the rule where it is written"},
+	{"skill", "the run's skill requests less; change the skill, or run without it"},
 };
 
 static const char *barrier_text(const char *name) {

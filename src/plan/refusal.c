@@ -19,6 +19,7 @@
  * or directory that the rule is about; quoted for a shell: {PATH}, {DIR} the nearest directory
  * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
  * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
+ * {WRITE}: --write; in mode read-only, which --write contradicts, also the mode.
  * write: the remedy for ACCESS_WRITE, where it differs.
  * by: the key that is named instead of the rule of the path.
  * option: the remedy's option; {OPEN} is --read or --write with the path that has to be named. */
@@ -32,7 +33,7 @@ struct row {
 
 #define NOT_MOUNTED "{path} is not mounted in the sandbox"
 #define GRANT_NEW                                                                                  \
-	"--write {PATH}; if it does not exist yet, grant an existing directory above it: --write " \
+	"{WRITE} {PATH}; if it does not exist yet, grant an existing directory above it: {WRITE} " \
 	"{DIR}"
 #define NO_OPTION "no option allows it: "
 
@@ -48,7 +49,7 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} does not exist: HOME is a private directory ({rule}, {origin})",
 		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --read {OWN}",
-		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --write {OWN}",
+		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: {WRITE} {OWN}",
 		KEY_FS_HOME},
 	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} is hidden: {at} is private to each run ({rule}, {origin}) and has no such file",
@@ -66,7 +67,7 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_CREDENTIAL] = {ERR_SENSITIVE, KEY_FS_DENY,
 		"{path} is a sensitive file, hidden by {rule} ({origin})",
 		"grant it by name if the command may read it: --read {PATH}",
-		"grant it by name if the command may change it: --write {PATH}"},
+		"grant it by name if the command may change it: {WRITE} {PATH}"},
 	[CAUSE_OWN] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is a file of Corral itself",
 		NO_OPTION "it decides about the next run", NULL},
 	[CAUSE_DENY] = {ERR_SENSITIVE, KEY_FS_DENY, "{path} is denied by {rule} ({origin})",
@@ -82,7 +83,11 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_MODE] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
 		"use --mode workspace-write", NULL, KEY_MODE, .option = "--mode workspace-write"},
 	[CAUSE_MODE_BOUND] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
-		NO_OPTION "change the mode where it is written ({origin})", NULL, KEY_MODE},
+		NO_OPTION "the administrator's floor sets it; change the mode there ({origin})", NULL, KEY_MODE},
+	[CAUSE_MODE_AGENT] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
+		NO_OPTION "the table of the agent sets it; change the mode there ({origin})", NULL, KEY_MODE},
+	[CAUSE_MODE_SKILL] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
+		NO_OPTION "the skill requests it; change the mode there ({origin}), or use no skill", NULL, KEY_MODE},
 	[CAUSE_PROTECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: protected by {rule} ({origin})",
 		"to allow changes: --protect {EXCEPT}", NULL, .option = "--protect {EXCEPT}"},
@@ -101,12 +106,12 @@ static const struct row rows[CAUSE_COUNT] = {
 		NO_OPTION "it decides about the next run; change it outside the sandbox", NULL},
 	[CAUSE_BESIDE] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} cannot be created: only {at} is writable in its directory",
-		"a program that saves a file by renaming a new one over it needs --write {DIR}", NULL, .option = "--write {DIR}"},
+		"a program that saves a file by renaming a new one over it needs {WRITE} {DIR}", NULL, .option = "{WRITE} {DIR}"},
 	[CAUSE_ABOVE] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} is read-only in the sandbox: it lies beside the workspace, in the private HOME",
-		"grant your own directory: --write {DIR}; or an existing one in it", NULL, .option = "--write {DIR}"},
+		"grant your own directory: {WRITE} {DIR}; or an existing one in it", NULL, .option = "{WRITE} {DIR}"},
 	[CAUSE_READ_ONLY] = {ERR_PROTECTED, KEY_FS_WRITE, "{path} is read-only in the sandbox ({rule}, {origin})",
-		"grant it: --write {GRANT}", NULL, .option = "{OPEN}"},
+		"grant it: {WRITE} {GRANT}", NULL, .option = "{OPEN}"},
 	[CAUSE_RIGHTS] = {ERR_PROTECTED, KEY_FS_WRITE,
 		"{path} is read-only in the sandbox ({rule}, {origin}), and you have no write permission on the host",
 		NO_OPTION "do this step outside, as a user that may write it", NULL},
@@ -203,6 +208,14 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 	put_written(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
+static bool is_read_only(const struct refusal_question *q) {
+	return policy_num(q->policy, KEY_MODE) == MODE_READ_ONLY;
+}
+
+static const char *write_option(const struct refusal_question *q) {
+	return is_read_only(q) ? "--mode workspace-write --write" : "--write";
+}
+
 static void put_open(struct buf *out, const struct refusal_question *q) {
 	char dir[PATH_MAX];
 	bool write = q->want == ACCESS_WRITE;
@@ -210,7 +223,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 			      : q->missing     ? existing_dir(q, dir)
 					       : q->path;
 
-	buf_puts(out, write ? "--write " : "--read ");
+	buf_printf(out, "%s ", write ? write_option(q) : "--read");
 	put_written(out, "", write ? written : q->path);
 }
 
@@ -262,6 +275,8 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
+	} else if (IS("WRITE")) {
+		buf_puts(out, write_option(q));
 	} else if (IS("EXCEPT")) {
 		put_exception(out, w);
 	}
@@ -369,7 +384,7 @@ static enum refusal_cause cause_hidden(const struct visibility_rule *rule) {
 
 /* Whether the path would be writable in another mode. */
 static bool is_mode(const struct refusal_question *q, const struct visibility_rule *rule) {
-	return policy_num(q->policy, KEY_MODE) == MODE_READ_ONLY && rule->note != NULL &&
+	return is_read_only(q) && rule->note != NULL &&
 	       (streq(rule->note, "workspace") || names_key(rule, KEY_FS_WRITE));
 }
 
@@ -398,13 +413,26 @@ static const struct mount *beside(const struct plan *plan, const char *path) {
 	return NULL;
 }
 
+/* --mode counts before the tables of agents, the skill and the floor (policy/narrow.c). */
+static enum refusal_cause cause_of_mode(const struct origin *from) {
+	switch (from->kind) {
+	case ORIGIN_FLOOR:
+		return CAUSE_MODE_BOUND;
+	case ORIGIN_AGENT:
+		return CAUSE_MODE_AGENT;
+	case ORIGIN_SKILL:
+		return CAUSE_MODE_SKILL;
+	default:
+		return CAUSE_MODE;
+	}
+}
+
 static enum refusal_cause cause_kept(const struct refusal_question *q,
 				     const struct visibility_rule *rule) {
 	bool named = rules_judge(&q->plan->rules, q->path).protect != NULL;
 
 	if (is_mode(q, rule)) {
-		bool floor = q->policy->values[KEY_MODE].origin.kind == ORIGIN_FLOOR;
-		return floor ? CAUSE_MODE_BOUND : CAUSE_MODE;
+		return cause_of_mode(&q->policy->values[KEY_MODE].origin);
 	}
 	if (rule->note != NULL &&
 	    (streq(rule->note, "project file") || streq(rule->note, "policy file"))) {
@@ -469,6 +497,17 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 	return cause_missing(q, sight);
 }
 
+/* No grant helps where a mode that no option changes forbids every grant to write. */
+static enum refusal_cause bound_by_mode(const struct refusal_question *q,
+					enum refusal_cause cause) {
+	enum refusal_cause mode = cause_of_mode(&q->policy->values[KEY_MODE].origin);
+	const char *option = rows[cause].option;
+	bool grants = option != NULL && (streq(option, "{OPEN}") || str_starts(option, "{WRITE}"));
+
+	return q->want == ACCESS_WRITE && is_read_only(q) && grants && mode != CAUSE_MODE ? mode
+											  : cause;
+}
+
 /* ---- verdicts ---- */
 
 static bool same_rule(const struct visibility_rule *a, const struct visibility_rule *b) {
@@ -531,7 +570,7 @@ void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {
 
 void refusal_judge(const struct refusal_question *q, struct verdict *ret) {
 	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
-	refusal_say(q, cause_of(q, &rule), ret);
+	refusal_say(q, bound_by_mode(q, cause_of(q, &rule)), ret);
 }
 
 /* ---- renames ---- */

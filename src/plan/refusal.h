@@ -33,6 +33,8 @@ enum refusal_cause {
 	CAUSE_HARD_LINKS, /* … or may match one: the search was incomplete */
 	CAUSE_MODE,       /* mode read-only */
 	CAUSE_MODE_BOUND, /* … of the floor */
+	CAUSE_MODE_AGENT, /* … of the table of the run's agent, which no option overrides (P6) */
+	CAUSE_MODE_SKILL, /* … of the run's skill, likewise */
 	CAUSE_PROTECT,    /* fs.protect */
 	CAUSE_PROTECT_BOUND,
 	CAUSE_GIT_LINK,  /* … of a repository that this file names (.git file) */

@@ -83,13 +83,14 @@ static bool next_word(const char **at, const char *end, struct span *ret) {
 /* ---- paths ---- */
 
 #define CAUSE(name) (1U << CAUSE_##name)
+_Static_assert(CAUSE_COUNT <= 32, "a set of causes is an unsigned int");
 #define NOT_SHOWN (CAUSE(OUTSIDE) | CAUSE(SOCKET))
 #define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP) | CAUSE(ABOVE))
 #define HIDDEN (CAUSE(CREDENTIAL) | CAUSE(OWN) | CAUSE(DENY) | CAUSE(DENY_BOUND))
 #define KEPT (CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(PROJECT))
 #define READ_ONLY                                                                                  \
-	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(ABOVE) | CAUSE(READ_ONLY) |      \
-	 CAUSE(MADE) | CAUSE(OWN))
+	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(MODE_AGENT) |                    \
+	 CAUSE(MODE_SKILL) | CAUSE(ABOVE) | CAUSE(READ_ONLY) | CAUSE(MADE) | CAUSE(OWN))
 
 /* For each condition of a hint: which paths in the line count, and which causes of a refusal. */
 static const struct path_match {

@@ -210,6 +210,35 @@ def register(suite):
             check("hint" not in done.err, f"a hint for a file's mode: {done}")
             os.unlink(f"{box.ws}/closed")
 
+    @test("hint: the mode of an agent's table or of a skill is lifted by no option", root=True)
+    def _(box):
+        policy = box.write("home/.config/corral/corral.toml", '[agent.reviewer]\nmode = "read-only"\n', 0o600)
+        skill = box.write("skill/skill.toml", 'name = "s"\n[requires]\nmode = "read-only"\n')
+        for level in LEVELS:
+            for barrier, words, origin in (("agent", ("--agent", "reviewer"), policy), ("skill", ("--skill", skill), skill)):
+                text = says_none(box, "mode", ("--level", level, *words), sh("echo x >a"))
+                contains(text, origin, "the remedy names the file")
+                check("--mode" not in text, f"an option that does not help: {text}")
+                done = box.run("--level", level, *words, "--json", "--", "sh", "-c", "echo x >a")
+                equal([d["allow_with"] for d in done.json["denials"]], [None], f"denials of {done}")
+                found = box.corral_("why", "--json", "--level", level, *words, "a", "--write").exited(1).json
+                equal([found["forbidden_by"], found["grant"]], [barrier, None], f"{found}")
+
+    @test("hint: in mode read-only a grant to write names the mode too, which it contradicts", root=True)
+    def _(box):
+        policy = box.write("home/.config/corral/corral.toml", '[agent.reviewer]\nmode = "read-only"\n', 0o600)
+        far = elsewhere(box)
+        try:
+            for level in LEVELS:
+                command = sh(f"echo x >{far}/f")
+                denial, = box.run(*at(level, "--mode", "read-only", "--read", far), "--json", "--", *command).json["denials"]
+                equal(denial["allow_with"], f"--mode workspace-write --write {far}/f", "the options")
+                box.run(*at(level, "--mode", "read-only", *denial["allow_with"].split()), "--", *command).exited(0)
+                text = says_none(box, "mode", ("--level", level, "--agent", "reviewer", "--read", far), command)
+                contains(text, policy, "the remedy names the file")
+        finally:
+            shutil.rmtree(far)
+
     @test("hint: what cannot be moved")
     def _(box):
         box.execute(["git", "init", "-q", box.ws]).exited(0)
