@@ -242,10 +242,31 @@ static bool is_loopback(const struct hostname *h) {
 	return ip_is4(&h->ip) ? h->ip.b[12] == 127 : ip_same(&h->ip, &one);
 }
 
+/* 127.0.0.2, …: the gate passes ports of 127.0.0.1 and ::1. */
+static bool is_unserved(const struct hostname *h) {
+	return h->kind == HOST_IP && ip_is4(&h->ip) && !ip_same(&h->ip, &ip_loopback4);
+}
+
+static void refuse_unserved(struct why_ask *ask, const struct host_question *q) {
+	struct why_answer *a = &ask->answer;
+
+	a->verdict = WHY_REFUSED;
+	a->reason = "net.host_ports passes ports of 127.0.0.1 and ::1, not of other addresses of "
+		    "this host's loopback";
+	a->advice = q->port == 0 ? "connect to 127.0.0.1:PORT, and use --host-port PORT"
+				 : arena_printf(&ask->p.arena,
+						"connect to 127.0.0.1:%u, and use --host-port %u",
+						(unsigned)q->port, (unsigned)q->port);
+}
+
 static void judge_loopback(struct why_ask *ask, const struct host_question *q) {
 	struct why_answer *a = &ask->answer;
 
 	by_key(ask, KEY_NET_HOST_PORTS);
+	if (is_unserved(&q->host)) {
+		refuse_unserved(ask, q);
+		return;
+	}
 	if (q->port != 0 && net_passes_port(&ask->p.plan.net, q->port)) {
 		a->verdict = WHY_ALLOWED;
 		return;

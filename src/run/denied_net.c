@@ -80,6 +80,11 @@ static bool is_loopback(const char *address) {
 	return str_starts(address, "127.") || str_starts(address, "[::1]:");
 }
 
+/* Of the loopback, net.host_ports passes these addresses alone. */
+static bool is_served(const char *address) {
+	return str_starts(address, "127.0.0.1:") || str_starts(address, "[::1]:");
+}
+
 static bool is_whole(const struct denial *d) {
 	return (d->host != NULL || d->path != NULL) && d->origin != NULL && d->why != NULL &&
 	       d->remedy != NULL;
@@ -112,8 +117,8 @@ static bool judge_loopback(const struct judging *g, const struct journal_refusal
 	unsigned port = port_of(r->named[0]);
 	const char *origin = origin_of(g, KEY_NET_HOST_PORTS);
 
-	if (r->op != DENIAL_CONNECT || origin == NULL ||
-	    net_passes_port(&g->plan->net, (uint16_t)port) || !host_listens(port)) {
+	if (r->op != DENIAL_CONNECT || origin == NULL || !host_listens(port) ||
+	    (is_served(r->named[0]) && net_passes_port(&g->plan->net, (uint16_t)port))) {
 		return false;
 	}
 	*ret = (struct denial){
@@ -123,12 +128,22 @@ static bool judge_loopback(const struct judging *g, const struct journal_refusal
 		.rule = "net.host_ports",
 		.origin = origin,
 		.why = arena_printf(g->a,
-				    "port %u of this host's loopback is not passed "
-				    "(net.host_ports, %s)",
+				    is_served(r->named[0])
+					    ? "port %u of this host's loopback is not passed "
+					      "(net.host_ports, %s)"
+					    : "port %u is at an address of this host's loopback "
+					      "that is never passed (net.host_ports, %s)",
 				    port, origin),
 		.count = r->count,
 	};
 	offer(g, origin, arena_printf(g->a, "--host-port %u", port), ret);
+	if (!is_served(r->named[0]) && ret->allow_with != NULL) {
+		ret->allow_with = NULL;
+		ret->remedy = arena_printf(g->a,
+					   "no option passes this address: connect to "
+					   "127.0.0.1:%u, and use --host-port %u",
+					   port, port);
+	}
 	return is_whole(ret);
 }
 

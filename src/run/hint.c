@@ -8,6 +8,7 @@
 #include "run/hint.h"
 
 #include "base/auto.h"
+#include "base/ip.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/paths.h"
@@ -362,8 +363,8 @@ static bool name_after_phrase(const struct matcher *l, char *out, size_t cap) {
 	return false;
 }
 
-static bool is_loopback(struct span word) {
-	static const char *const names[] = {"127.0.0.1", "localhost", "port", "1"};
+static bool is_before_port(struct span word) {
+	static const char *const names[] = {"localhost", "port", "1"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		size_t len = strlen(names[i]);
 		if ((size_t)(word.end - word.at) == len && memcmp(word.at, names[i], len) == 0) {
@@ -371,6 +372,12 @@ static bool is_loopback(struct span word) {
 		}
 	}
 	return false;
+}
+
+static bool is_loopback4(struct span word) {
+	struct ip ip;
+	return ip_parse(word.at, (size_t)(word.end - word.at), &ip) && ip_is4(&ip) &&
+	       ip.b[12] == 127;
 }
 
 /* "127.0.0.1:8080", "[::1]:8080", "localhost port 8080"; 0: the line names none. */
@@ -392,9 +399,29 @@ static unsigned port_named(const struct matcher *l) {
 				return (unsigned)port;
 			}
 		}
-		expected = is_loopback(word);
+		expected = is_before_port(word) || is_loopback4(word);
 	}
 	return 0;
+}
+
+/* The first address of 127.0.0.0/8 in the line that is not 127.0.0.1: --host-port does not serve
+ * it.  False: the line has none. */
+static bool other_loopback(const struct matcher *l, char out[IP_TEXT]) {
+	const char *at = l->line.at;
+	struct span word;
+	struct ip ip;
+
+	while (next_word(&at, l->line.end, &word)) {
+		while (word.at < word.end && *word.at == '/') {
+			word.at++; /* of a URL */
+		}
+		bool address = ip_parse(word.at, (size_t)(word.end - word.at), &ip);
+		if (address && ip_is4(&ip) && ip.b[12] == 127 && !ip_same(&ip, &ip_loopback4)) {
+			(void)ip_text(&ip, out);
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool is_bound(const struct policy *p, enum key_id key, struct advice *ret,
@@ -431,8 +458,19 @@ static bool advise_offline(const struct matcher *l, struct advice *ret) {
 
 static bool advise_loopback(const struct matcher *l, struct advice *ret) {
 	unsigned port = port_named(l);
+	char other[IP_TEXT], number[8] = "PORT";
 
-	if (l->plan->own_net && port != 0) {
+	if (l->plan->own_net && other_loopback(l, other)) {
+		if (port != 0) {
+			(void)snprintf(number, sizeof number, "%u", port);
+		}
+		(void)snprintf(ret->text, sizeof ret->text,
+			       "%s is the sandbox's own loopback, and no option passes this "
+			       "address; if the host's service listens on 127.0.0.1 too, connect "
+			       "to 127.0.0.1:%s with --host-port %s; the host's network: --net "
+			       "full",
+			       other, number, number);
+	} else if (l->plan->own_net && port != 0) {
 		(void)snprintf(
 			ret->text, sizeof ret->text,
 			"127.0.0.1 is the sandbox's own loopback; to reach the service of the "

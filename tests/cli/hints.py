@@ -313,6 +313,17 @@ def register(suite):
         with WebServer() as port:
             for level in LEVELS:
                 helps(box, "net.mode", at(level), ("/usr/bin/python3", "-c", fetch, f"http://127.0.0.1:{port}/"))
+            # Only 127.0.0.1 and ::1 are passed: for another address the same option would not help.
+            for level in LEVELS:
+                for more in ((), ("--host-port", str(port))):
+                    command = ("/usr/bin/python3", "-c", fetch, f"http://127.89.8.99:{port}/")
+                    told, text = hint(box.run(*at(level, *more), "--", *command))
+                    equal(told, "net.mode", text)
+                    contains(text, "127.89.8.99 is the sandbox's own loopback, and no option passes this address", "the hint")
+                    contains(text, f"connect to 127.0.0.1:{port} with --host-port {port};", "what helps")
+                found = box.corral_("why", "--json", *at(level, "--host-port", str(port)), f"127.89.8.99:{port}").exited(1).json
+                equal(found["grant"], None, f"{found}")
+                contains(found["advice"], f"connect to 127.0.0.1:{port}, and use --host-port {port}", "why")
         connect = CONNECT.replace("s.connect(sys.argv[1])",
                                   "\ntry:\n    s.connect(sys.argv[1])\nexcept OSError as e:\n    sys.exit(f'{sys.argv[1]}: {e}')")
         far = elsewhere(box)

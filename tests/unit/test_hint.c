@@ -180,6 +180,11 @@ TEST(a_run_behind_the_gate_hears_of_the_list_and_not_of_a_network_that_is_off) {
 	CHECK(strstr(hint_advice_text(&got), "--allow-host a.example;") != NULL);
 	got = advice_for(&plan, "connect to 127.0.0.1:8080: Connection refused\n");
 	CHECK(strstr(hint_advice_text(&got), "--host-port 8080") != NULL);
+	got = advice_for(&plan, "Failed to connect to 127.9.8.7 port 8080: Connection refused\n");
+	CHECK(str_starts(hint_advice_text(&got), "127.9.8.7 is the sandbox's own loopback"));
+	CHECK(strstr(hint_advice_text(&got), "connect to 127.0.0.1:8080 with") != NULL);
+	got = advice_for(&plan, "http://127.9.8.7:81/: Connection refused\n");
+	CHECK(strstr(hint_advice_text(&got), "127.0.0.1:81 with --host-port 81;") != NULL);
 }
 
 TEST(every_cause_has_a_sentence_and_a_remedy_that_are_whole) {
