@@ -110,6 +110,8 @@ struct prepared {
 	struct early *early;             /* makes its namespaces; release() frees it; NULL: none */
 	const struct corral_timing *earlier; /* the caller's steps before it */
 	size_t nearlier;
+	const char **warned; /* the warnings that the caller has; a later plan has them again */
+	size_t nwarned, warned_cap;
 };
 
 struct stray {

@@ -14,6 +14,7 @@
 #include "lib/pool.h"
 #include "lib/sized.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "linux/early.h"
 #include "linux/timings.h"
 
@@ -104,6 +105,32 @@ static void give_failure(const struct corral_options *o, const struct corral_pol
 	}
 }
 
+static bool has_warning(const struct prepared *p, const char *text) {
+	for (size_t i = 0; i < p->nwarned; i++) {
+		if (streq(p->warned[i], text)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gives the caller each warning once: the plan of another round has most of them again. */
+static int give_warnings(struct prepared *p, const struct corral_options *o, struct err *e) {
+	for (size_t i = 0; o->warn != NULL && i < p->plan.nwarnings; i++) {
+		const char *text = p->plan.warnings[i];
+		if (has_warning(p, text)) {
+			continue;
+		}
+		if (arena_grow(&p->arena, &p->warned, p->nwarned, &p->warned_cap,
+			       sizeof *p->warned) != 0) {
+			return err_memory(e, "library");
+		}
+		p->warned[p->nwarned++] = text;
+		o->warn(o->warn_arg, text);
+	}
+	return 0;
+}
+
 static int request_init(struct prepared *p, const char *const *argv, const struct corral_options *o,
 			struct run_request *ret, struct err *e) {
 	/* argv of the caller is const, that of execve() is not: the run gets copies. */
@@ -132,10 +159,7 @@ static int request_init(struct prepared *p, const char *const *argv, const struc
 		.last = o->last != 0 && o->ask == CORRAL_ASK_NO,
 		.live = o->live != 0 && isatty(o->err) && (o->terminal != 0 || !isatty(o->in)),
 	};
-	for (size_t i = 0; o->warn != NULL && i < p->plan.nwarnings; i++) {
-		o->warn(o->warn_arg, p->plan.warnings[i]);
-	}
-	return 0;
+	return give_warnings(p, o, e);
 }
 
 static int run_and_keep(struct prepared *p, struct run_request *request,

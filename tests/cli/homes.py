@@ -386,6 +386,19 @@ def register(suite):
         first.communicate(timeout=PATIENCE)
         equal(box.run("-c", "ls -A ~").exited(0).out, "", "nothing of ours is left, nor of the run with a separate home")
 
+    @test("a run that is planned again prints each warning once", root=True)
+    def _(box):
+        box.write("home/data.csv", "data\n")
+        first = waiting(box, "--read", f"{box.home}/data.csv")
+        done = box.run("--pass-env", "ANTHROPIC_API_KEY", "true", env={**box.env, "ANTHROPIC_API_KEY": "x"}).exited(0)
+        done.said("uses a separate one")
+        equal(done.err.count("ANTHROPIC_API_KEY is passed to the command"), 1, f"warnings of {done}")
+        box.write("ws/go", "")
+        first.communicate(timeout=PATIENCE)
+        for words, text in ((("--level", "none", "--accept-no-sandbox"), "NOTHING is protected"), (("--level", "minimal"), "files are NOT protected")):
+            done = box.run(*words, "true").exited(0)
+            equal(done.err.count(text), 1, f"warnings of {done}")
+
     @test("work that a command puts beside a workspace in a directory of programs' files is told", root=True)
     def _(box):
         # The directory of the private home stays writable there: ~/go holds caches too.
