@@ -337,14 +337,14 @@ static void put_refused_command(struct recording *r, const char *const *argv) {
 	audit_put_denial(&r->out, &r->facts, &d);
 }
 
-void audit_failure(struct prepared *p, const char *const *argv, const struct err *failure) {
+bool audit_failure(struct prepared *p, const char *const *argv, const struct err *failure) {
 	struct recording r;
 	struct err unused = {0};
 
 	/* Without an id there was no run: a wrong option, key or file. */
 	if (failure->kind == ERR_USAGE || p->host.run_id == NULL || p->plan.workspace == NULL ||
 	    !is_enabled(p)) {
-		return;
+		return false;
 	}
 	audit_redact(p, argv);
 	recording_begin(&r, p);
@@ -359,7 +359,7 @@ void audit_failure(struct prepared *p, const char *const *argv, const struct err
 	}
 	run.leaks = put_leaks(&r, &p->args_leaks);
 	audit_put_run(&r.out, &r.facts, &run);
-	(void)recording_end(&r, -1, &unused); /* the run failed anyway */
+	return recording_end(&r, -1, &unused) == 0; /* the run failed anyway */
 }
 
 /* ---- other decisions ---- */

@@ -280,8 +280,8 @@ int audit_begin(struct prepared *p, int fd, struct err *e);
 void audit_end(const struct keeping *k, struct corral_result *result);
 /* Unlocks the head of the log, for a descriptor of runs_enter() that stays open. */
 void audit_release(int fd);
-/* For a run that failed or was refused. */
-void audit_failure(struct prepared *p, const char *const *argv, const struct err *failure);
+/* For a run that failed or was refused; false: the log does not have its record. */
+bool audit_failure(struct prepared *p, const char *const *argv, const struct err *failure);
 /* For a decision of the user. */
 void audit_trust(const struct host *host, const char *path, const char *sha256);
 /* For a refusal of a file tool; the denial of a run is in its result. */
@@ -342,8 +342,16 @@ void result_take_hash(struct corral_result *result, const struct prepared *p);
 /* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);
 
-/* The JSON object of a run that failed.  id and refused may be NULL. */
-int result_failure_json(const struct corral_error *failure, const char *id,
-			const struct corral_denial *refused, char **text);
+/* What is known of a run that failed; all may be absent. */
+struct failed_run {
+	const char *id;
+	const struct corral_denial *refused; /* by the rules about commands */
+	const struct leak_log *leaks;        /* in the arguments and variables */
+	bool audited;
+};
+
+/* The JSON object of a run that failed. */
+int result_failure_json(const struct corral_error *failure, const struct failed_run *run,
+			char **text);
 
 #endif

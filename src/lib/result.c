@@ -392,15 +392,9 @@ static void put_hint(struct emit *j, const struct advice *a) {
 	emit_end_object(j);
 }
 
-/* r is NULL when nothing ran. */
 static void put_leaks(struct emit *j, const struct corral_result *r) {
-	const struct leak_log *logs[2] = {0};
-
-	if (r != NULL) {
-		logs[0] = &r->args_leaks;
-		logs[1] = &r->outcome.leaks;
-	}
-	leaks_emit(j, logs, r != NULL && r->outcome.leaks_scanned);
+	const struct leak_log *logs[2] = {&r->args_leaks, &r->outcome.leaks};
+	leaks_emit(j, logs, r->outcome.leaks_scanned);
 }
 
 static void put_created(struct emit *j, const struct created *c) {
@@ -498,17 +492,19 @@ int corral_error_json(const struct corral_error *failure, char **text) {
 }
 
 int corral_failure_json(const struct corral_error *failure, const char *id, char **text) {
-	return result_failure_json(failure, id, NULL, text);
+	const struct failed_run run = {.id = id};
+	return result_failure_json(failure, &run, text);
 }
 
-int result_failure_json(const struct corral_error *failure, const char *id,
-			const struct corral_denial *refused, char **text) {
+int result_failure_json(const struct corral_error *failure, const struct failed_run *run,
+			char **text) {
 	static char empty[] = "";
 	const struct outcome nothing = {
 		.exit_code = -1,
 		.out = empty,
 		.err = empty,
 		.usage = {.cpu_ms = -1, .max_rss_kb = -1, .processes_peak = -1}};
+	const struct leak_log *leaks[2] = {run->leaks};
 	struct err e;
 	struct buf out;
 	struct emit j;
@@ -520,18 +516,18 @@ int result_failure_json(const struct corral_error *failure, const char *id,
 	emit_init(&j, &out, false);
 	emit_object(&j, NULL);
 	put_ending(&j, failure_reason(failure->kind), &nothing);
-	identity_emit(&j, NULL, id);
+	identity_emit(&j, NULL, run->id);
 	put_enforcement(&j, NULL, "");
 	put_hint(&j, &nothing.advice);
-	denials_emit(&j, &nothing, refused);
+	denials_emit(&j, &nothing, run->refused);
 	grants_emit(&j, &nothing.grants);
-	put_leaks(&j, NULL);
+	leaks_emit(&j, leaks, false); /* there is no output to scan */
 	network_emit(&j, &nothing.network);
 	put_created(&j, &nothing.created);
 	put_cow(&j, NULL);
 	put_strays(&j, NULL);
 	put_usage(&j, &nothing.usage);
-	emit_bool(&j, "audited", false);
+	emit_bool(&j, "audited", run->audited);
 	emit_bool(&j, "warm", false);
 	result_timings_emit(&j, NULL);
 	put_error(&j, failure);

@@ -94,14 +94,18 @@ static void give_no_failure(const struct corral_options *o) {
 /* Records a run that failed, and gives its JSON to a caller that wants it. */
 static void give_failure(const struct corral_options *o, const struct corral_policy *policy,
 			 const char *const *argv, struct prepared *p, const struct err *e) {
-	const struct corral_denial *refused = p->refused == NULL ? NULL : &p->refused->denial;
 	struct corral_error failure;
 
 	command_propose(policy, argv, p);
-	audit_failure(p, argv, e);
+	const struct failed_run run = {
+		.id = p->host.run_id,
+		.refused = p->refused == NULL ? NULL : &p->refused->denial,
+		.leaks = &p->args_leaks,
+		.audited = audit_failure(p, argv, e),
+	};
 	if (o->failure != NULL) {
 		(void)lib_fail(e, &failure);
-		(void)result_failure_json(&failure, p->host.run_id, refused, o->failure);
+		(void)result_failure_json(&failure, &run, o->failure);
 	}
 }
 

@@ -166,7 +166,8 @@ static void give(const struct corral_session_options *o, const struct prepared *
 	}
 	if (o->failure != NULL && failure != NULL) {
 		(void)lib_fail(failure, &text);
-		(void)result_failure_json(&text, p->host.run_id, NULL, o->failure);
+		const struct failed_run run = {.id = p->host.run_id};
+		(void)result_failure_json(&text, &run, o->failure);
 	}
 	for (size_t i = 0; failure == NULL && o->warn != NULL && i < p->plan.nwarnings; i++) {
 		o->warn(o->warn_arg, p->plan.warnings[i]);

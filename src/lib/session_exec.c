@@ -220,15 +220,18 @@ static void complete(struct corral_session *s, struct prepared *p, const char *c
 
 static void give_failure(const struct corral_session *s, const struct corral_exec_options *o,
 			 const char *const *argv, struct prepared *p, const struct err *e) {
-	const struct corral_denial *refused = NULL;
 	struct corral_error failure;
 
 	command_propose(s->policy, argv, p);
-	audit_failure(p, argv, e);
-	refused = p->refused == NULL ? NULL : &p->refused->denial;
+	const struct failed_run run = {
+		.id = p->host.run_id,
+		.refused = p->refused == NULL ? NULL : &p->refused->denial,
+		.leaks = &p->args_leaks,
+		.audited = audit_failure(p, argv, e),
+	};
 	if (o->failure != NULL) {
 		(void)lib_fail(e, &failure);
-		(void)result_failure_json(&failure, p->host.run_id, refused, o->failure);
+		(void)result_failure_json(&failure, &run, o->failure);
 	}
 }
 
@@ -465,7 +468,7 @@ int corral_exec_wait(struct corral_exec *exec, struct corral_result **result,
 		*result = take_ptr(exec->result);
 	} else {
 		missing_explain(&exec->prepared, argv[0], &e);
-		audit_failure(&exec->prepared, argv, &e);
+		(void)audit_failure(&exec->prepared, argv, &e); /* there is no JSON */
 	}
 	exec_release(exec);
 	return rc == 0 ? 0 : lib_fail(&e, err);

@@ -254,6 +254,13 @@ def register(suite):
         check(box.exists("ws/ran"), "the command did not run")
         equal(box.json("true")["audited"], True, "recorded")
 
+    @test("audit: the result of a refused command says whether the log has its record", root=True)
+    def _(box):
+        for words, audited in (((), True), (("--set", "audit.enabled=false"), False)):
+            done = box.run("--json", "--set", "commands.default=deny", *words, "--", "true").exited(126)
+            records = [json.loads(line) for line in box.corral_("audit", "list", "--json").exited(0).out.splitlines()]
+            equal(["run" in [r["kind"] for r in records if r["id"] == done.json["id"]], done.json["audited"]], [audited, audited], f"{words}")
+
     @test("audit: a lock that a stopped process holds stops no run, a person is told, and the next run is recorded")
     def _(box):
         box.run("true").exited(0)

@@ -106,6 +106,10 @@ def register(suite):
         equal((done.status, done.json["reason"]), (126, "leak"), done.out)
         check(TOKEN not in done.out + done.err, "the message has the value")
         check(not os.path.exists(f"{box.ws}/ran"), "it ran")
+        equal([(leak["stream"], leak["action"]) for leak in done.json["leaks"]], [("arguments", "blocked")], "its leaks")
+        records = [json.loads(line) for line in box.corral_("audit", "list", "--json").exited(0).out.splitlines()]
+        kinds = [r["kind"] for r in records if r["id"] == done.json["id"]]
+        equal((kinds, done.json["audited"]), (["leak", "run"], True), "the records, and the result about them")
         done = box.run("--json", "--env", f"X={TOKEN}", "--", "touch", "ran")
         equal((done.status, done.json["reason"]), (126, "leak"), "a variable of --env")
         result = box.json("--scan-args", "warn", "-c", f"touch ran; : {TOKEN}")
