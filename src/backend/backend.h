@@ -163,6 +163,10 @@ struct backend {
 	 * ret may be NULL. */
 	void (*finish)(struct child *c, struct usage *ret);
 
+	/* Completes the error of a command that did not start with the end of the output, which is
+	 * not the command's then; NULL: the error is complete. */
+	void (*explain)(const char *output, size_t len, struct err *e);
+
 	/* One line for `corral status`: the mechanism, and whether this host has it. */
 	void (*describe)(const struct policy *p, const struct host *h, struct buf *out);
 };

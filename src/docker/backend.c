@@ -22,7 +22,7 @@ static void podman_describe(const struct policy *p, const struct host *h, struct
 
 #define ENGINE_FUNCTIONS                                                                           \
 	.probe = engine_probe, .prepare = container_prepare, .spawn = container_spawn,             \
-	.supervise = spawn_read, .finish = container_finish
+	.supervise = spawn_read, .finish = container_finish, .explain = container_explain
 
 const struct backend backend_docker = {
 	.name = "docker",

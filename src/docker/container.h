@@ -65,6 +65,9 @@ char **engine_environment(struct arena *a, const struct host *h);
 /* The value of `backend`. */
 const char *engine_name(const struct policy *p);
 
+/* failure.c: the function `explain` of the backends. */
+void container_explain(const char *output, size_t len, struct err *e);
+
 /* prepare.c: the plan of a container. */
 int container_prepare(struct arena *a, const struct policy *p, const struct host *h,
 		      struct plan *ret, struct err *e);

@@ -100,6 +100,7 @@ static void make_failures(const struct spawn_request *r, struct watcher *k) {
 
 	(void)err_set(&k->failures[0], ERR_SETUP, WHERE,
 		      "%s could not start the container; its message is on stderr", engine);
+	(void)err_fix(&k->failures[0], "see what the engine says of itself: %s info", engine);
 	(void)err_set(&k->failures[1], ERR_NO_EXEC, WHERE,
 		      "%.200s cannot be executed in the image; the engine's message is on stderr",
 		      command);

@@ -200,7 +200,7 @@ static void report(struct watcher *k, int status) {
 	struct report r = {
 		.kind = REPORT_EXIT, .status = status_of(status), .timed_out = k->timed_out};
 
-	if (own || shot || !k->c->removes) {
+	if (!k->rehearse && (own || shot || !k->c->removes)) {
 		struct engine_record t = read_record(k);
 		if (!t.started && !k->killed) {
 			r.kind = REPORT_ERROR;
@@ -215,7 +215,7 @@ static void report(struct watcher *k, int status) {
 			atomic_store(&k->state->overrun, OVERRUN_MEMORY);
 		}
 	}
-	if (!k->c->removes) {
+	if (!k->rehearse && !k->c->removes) {
 		execute(k, k->remove, -1);
 	}
 	leave(k);
@@ -311,9 +311,8 @@ _Noreturn void watcher_main(struct watcher *k) {
 
 	signals_reset(); /* all stay blocked */
 	fd_close_all_but(kept, ARRAY_LEN(kept));
-	(void)setsid(); /* it leads no group yet */
-	if (k->rehearse) {
-		leave(k);
+	(void)setsid();    /* it leads no group yet */
+	if (k->rehearse) { /* no container is made */
 		report(k, 0);
 		_exit(0);
 	}

@@ -313,6 +313,10 @@ static int watch_result(struct watch *w, const struct records *records, struct o
 	struct outcome o = {0};
 
 	if (reports_check(&w->reports, e) != 0) {
+		const struct output_tail *said = &(w->r->terminal ? out : err)->recent;
+		if (w->r->backend->explain != NULL) {
+			w->r->backend->explain(said->text, said->len, e);
+		}
 		return -1;
 	}
 	outcome_fill(&o, &w->reports.end, u, w->plan);

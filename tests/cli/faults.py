@@ -8,7 +8,9 @@ import errno
 import itertools
 import os
 import pwd
+import re
 import resource
+import shutil
 import socket
 import subprocess
 
@@ -331,8 +333,44 @@ def register_messages(suite):
         check("sysctl" not in done.err, f"{done}")
 
 
+def podman_image(box):
+    """The environment of a podman with a storage of its own, and the id of an image with busybox."""
+    for name in ("podman", "crun", "busybox"):
+        if shutil.which(name) is None:
+            raise Skip(f"{name} is not installed")
+    root = box.mkdir("pod/root/bin")
+    for name in ("tmp", "etc", "proc", "sys", "dev", "run", "usr"):
+        box.mkdir(f"pod/root/{name}")
+    shutil.copy(shutil.which("busybox"), f"{root}/busybox")
+    os.symlink("busybox", f"{root}/sh")
+    storage = box.write("pod/storage.conf", f'[storage]\ndriver = "vfs"\ngraphroot = "{box.dir}/pod/graph"\nrunroot = "{box.dir}/pod/run"\n')
+    env = {**box.env, "CONTAINERS_STORAGE_CONF": storage, "XDG_RUNTIME_DIR": box.mkdir("pod/runtime")}
+    done = box.execute(["sh", "-c", f"tar -C {box.dir}/pod/root -c . | podman import - corral-test"], env=env)
+    if done.status != 0:
+        raise Skip(f"podman imports no image: {done.err.strip()[-200:]}")
+    return env, f"sha256:{done.out.split()[-1].removeprefix('sha256:')}"
+
+
+def register_engines(suite):
+    @suite.test("fault: a container engine that does not start the container, which is a failed set-up", root=True, user=False)
+    def _(box):
+        env, image = podman_image(box)
+        words = ("--no-config", "--backend", "podman", "--image", image)
+        command = ("--", "sh", "-c", "true")
+        box.corral_("explain", *words, env=env).exited(0)
+        done = box.run(*words, *command, env=env)
+        if done.status == 0:
+            raise Skip("the engine starts containers here")
+        done.exited(125).said("corral: container: the engine could not start the container: ", "  remedy: ")
+        check("cannot be executed" not in done.err, f"the program is blamed: {done}")
+        told = re.search(r"^Error: (.*)$", done.err, re.M).group(1)
+        done = box.run("--json", *words, *command, env=env).exited(125)
+        contains(done.json["error"]["message"], told[:60], "the engine's message in the result")
+
+
 def register(suite):
     if suite.root:
+        register_engines(suite)
         register_mounts(suite)
     register_limits(suite)
     register_places(suite)

@@ -417,4 +417,57 @@ TEST(the_gate_gets_each_listener_once_and_a_message_after_them_is_the_last) {
 	conversation_end(&t);
 }
 
+/* ---- a container that did not start ---- */
+
+static struct err completed(enum err_kind kind, const char *what, const char *output) {
+	struct err e = {0};
+
+	(void)err_set(&e, kind, "container", "%s", what);
+	container_explain(output, strlen(output), &e);
+	return e;
+}
+
+#define NO_EXEC ERR_NO_EXEC, "sh cannot be executed in the image; the message is on stderr"
+
+TEST(a_failure_of_the_engine_is_not_blamed_on_the_program) {
+	struct err e =
+		completed(NO_EXEC, "warning\nError: OCI runtime error: crun: cgroups in hybrid "
+				   "mode not supported, drop all controllers\n");
+	CHECK_INT(e.kind, ERR_SETUP);
+	CHECK_STR(e.what, "the engine could not start the container: OCI runtime error: crun: "
+			  "cgroups in hybrid mode not supported, drop all controllers");
+	CHECK(e.fix[0] != '\0');
+	e = completed(NO_EXEC,
+		      "Error: crun: setrlimit `RLIMIT_NOFILE`: Operation not permitted: OCI "
+		      "permission denied");
+	CHECK_INT(e.kind, ERR_SETUP);
+	e = completed(ERR_SETUP, "podman could not start the container; its message is on stderr",
+		      "Error: no space left\x1b[31m\n");
+	CHECK(strstr(e.what, "no space left") != NULL && strchr(e.what, '\x1b') == NULL);
+}
+
+TEST(a_message_on_a_terminal_has_its_echo_before_it) {
+	struct err e = completed(NO_EXEC, "^@Error: cgroups\r\n");
+	CHECK_STR(e.what, "the engine could not start the container: cgroups");
+}
+
+TEST(a_program_that_the_engine_names_keeps_its_status) {
+	struct err e = completed(NO_EXEC, "Error: crun: open executable: Permission denied: OCI "
+					  "permission denied\n");
+	CHECK_INT(e.kind, ERR_NO_EXEC);
+	CHECK_STR(e.what, "sh cannot be executed in the image: crun: open executable: Permission "
+			  "denied: OCI permission denied");
+	e = completed(ERR_NOT_FOUND, "x is not in the image; the message is on stderr",
+		      "docker: Error response from daemon: exec: \"x\": executable file not found "
+		      "in $PATH: unknown.\n");
+	CHECK_INT(e.kind, ERR_NOT_FOUND);
+	CHECK(strstr(e.what, "executable file not found") != NULL);
+}
+
+TEST(without_a_message_of_the_engine_the_error_stays) {
+	struct err e = completed(NO_EXEC, "nothing\nError:\n");
+	CHECK_INT(e.kind, ERR_NO_EXEC);
+	CHECK_STR(e.what, "sh cannot be executed in the image; the message is on stderr");
+}
+
 TESTS_MAIN
