@@ -36,7 +36,8 @@ static int refuse(const char *command, const char *why, struct err *e) {
 
 	(void)snprintf(shown, sizeof shown, "%s", command); /* may be cut: a message */
 	str_hide_controls(shown, false);
-	return err_set(e, ERR_REFUSED, "manifest", "%s %s: %s", shown, MANIFEST_ARGUMENT, why);
+	(void)err_set(e, ERR_REFUSED, "manifest", "%s %s: %s", shown, MANIFEST_ARGUMENT, why);
+	return err_fix(e, "write its rules by hand: a table [commands.NAME] (man corral-policy)");
 }
 
 /* A name that is a pattern of one operand: no option, no blank, no wildcard. */
@@ -120,14 +121,28 @@ static int print_rules(const struct doc *root, const char *command, struct buf *
 		       : 0;
 }
 
+static int check_output(const char *text, size_t len, const char *command, struct err *e) {
+	size_t blank = 0;
+
+	while (blank < len && memchr(" \t\r\n", text[blank], 4) != NULL) {
+		blank++;
+	}
+	if (blank == len) {
+		return refuse(command, "it printed no manifest: the output is empty", e);
+	}
+	return len > MANIFEST_MAX ? refuse(command, "the output is too long", e) : 0;
+}
+
 static int parse_and_print(const char *text, size_t len, const char *command, struct buf *out,
 			   struct err *e) {
 	struct arena a;
 	struct doc *root = NULL;
 
 	arena_init(&a);
-	int rc = len > MANIFEST_MAX ? refuse(command, "the output is too long", e)
-				    : doc_parse_json(&a, MANIFEST_ARGUMENT, text, len, &root, e);
+	int rc = check_output(text, len, command, e);
+	if (rc == 0 && doc_parse_json(&a, MANIFEST_ARGUMENT, text, len, &root, e) != 0) {
+		rc = refuse(command, "it printed no manifest: the output is not JSON", e);
+	}
 	if (rc == 0) {
 		rc = root->type != DOC_TABLE ? refuse(command, "the output is not a JSON object", e)
 					     : print_rules(root, command, out, e);
