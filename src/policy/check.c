@@ -97,9 +97,10 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 int check_contradiction(const char *a, const struct origin *oa, const char *b,
 			const struct origin *ob, struct err *e) {
 	char first[SHOWN_MAX], second[SHOWN_MAX];
-	return err_set(e, ERR_USAGE, "policy", "%s (%s) contradicts %s (%s)", a,
-		       policy_origin_text(oa, first, sizeof first), b,
-		       policy_origin_text(ob, second, sizeof second));
+	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) contradicts %s (%s)", a,
+		      policy_origin_text(oa, first, sizeof first), b,
+		      policy_origin_text(ob, second, sizeof second));
+	return err_fix(e, "remove one of the two");
 }
 
 static const struct item *find_item(const struct value *v, const char *str) {
@@ -157,20 +158,21 @@ static int check_denied(const struct policy *p, struct err *e) {
 static int check_mode(const struct policy *p, struct err *e) {
 	const struct value *mode = &p->values[KEY_MODE], *write = &p->values[KEY_FS_WRITE];
 	char grant[SHOWN_MAX], path[80];
-	if (mode->num != MODE_READ_ONLY || write->count == 0) {
+	if (!mode->set || mode->num != MODE_READ_ONLY || write->count == 0) {
 		return 0;
 	}
 	(void)snprintf(grant, sizeof grant, "fs.write %s",
 		       value_shown(write->items[0].str, path, sizeof path));
-	return check_contradiction("mode read-only", &mode->origin, grant, &write->items[0].origin,
-				   e);
+	(void)check_contradiction("mode read-only", &mode->origin, grant, &write->items[0].origin,
+				  e);
+	return err_fix(e, "remove fs.write, or use mode workspace-write");
 }
 
 static int check_level(const struct policy *p, struct err *e) {
 	const struct value *level = &p->values[KEY_LEVEL], *min = &p->values[KEY_MIN_LEVEL];
 	char a[40], b[40];
 	/* An explicit level overrides the built-in min_level. */
-	if (level->num == LEVEL_AUTO || min->num <= level->num ||
+	if (!level->set || level->num == LEVEL_AUTO || min->num <= level->num ||
 	    min->origin.kind == ORIGIN_BUILTIN) {
 		return 0;
 	}
@@ -512,13 +514,23 @@ int policy_check_environment(const struct policy *p, struct err *e) {
 static int check_audit(const struct policy *p, struct err *e) {
 	char from[SHOWN_MAX];
 
-	if (policy_num(p, KEY_AUDIT_REQUIRED) == 0 || policy_num(p, KEY_AUDIT_ENABLED) != 0) {
+	if (policy_num(p, KEY_AUDIT_REQUIRED) == 0 || policy_num(p, KEY_AUDIT_ENABLED) != 0 ||
+	    !p->values[KEY_AUDIT_ENABLED].set) {
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE, "policy",
 		      "audit.enabled is false, but audit.required (%s) is true",
 		      policy_origin_text(&p->values[KEY_AUDIT_REQUIRED].origin, from, sizeof from));
 	return err_fix(e, "remove one of the two");
+}
+
+int policy_check_layer(const struct policy *layer, struct err *e) {
+	return full_access_contradiction(layer, e) != 0 || check_denied(layer, e) != 0 ||
+			       check_mode(layer, e) != 0 || check_level(layer, e) != 0 ||
+			       check_audit(layer, e) != 0 ||
+			       (layer->values[KEY_NET_MODE].set && policy_check_net(layer, e) != 0)
+		       ? -1
+		       : 0;
 }
 
 int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e) {

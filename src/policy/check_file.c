@@ -63,7 +63,10 @@ static int read_alone(struct arena *a, const char *path, struct policy *layer, s
 	if (policy_file_read(fd, path, true, &text, e) != 0) {
 		return -1;
 	}
-	return parse_alone(a, &(struct foreign_text){path, text.data, text.len, NULL}, layer, e);
+	return parse_alone(a, &(struct foreign_text){path, text.data, text.len, NULL}, layer, e) !=
+			       0
+		       ? -1
+		       : policy_check_layer(layer, e);
 }
 
 int policy_check_text(struct arena *a, const struct standing_file *file, struct err *e) {

@@ -68,6 +68,22 @@ static const struct {
 	{KEY_NET_MODE, NET_FULL, NET_FULL},
 };
 
+int full_access_contradiction(const struct policy *p, struct err *e) {
+	const struct value *mode = &p->values[KEY_MODE];
+	for (size_t i = 0; mode->num == MODE_FULL_ACCESS && i < ARRAY_LEN(promises); i++) {
+		const struct value *v = &p->values[promises[i].key];
+		const struct key *k = &keys[promises[i].key];
+		char text[48];
+		if (v->num == promises[i].harmless || v->num == promises[i].also ||
+		    v->origin.kind == ORIGIN_BUILTIN) {
+			continue;
+		}
+		(void)snprintf(text, sizeof text, "%s %s", k->name, k->choices[v->num]);
+		return check_contradiction("mode full-access", &mode->origin, text, &v->origin, e);
+	}
+	return 0;
+}
+
 int policy_check_full_access(const struct policy *p, struct err *e) {
 	const struct value *mode = &p->values[KEY_MODE];
 	const struct value *accepted = &p->values[KEY_ACCEPT_FULL_ACCESS];
@@ -78,16 +94,8 @@ int policy_check_full_access(const struct policy *p, struct err *e) {
 		bool option = accepted->set && streq(accepted->str, ACCEPTED_NOW);
 		return option ? without_effect(p, e) : 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(promises); i++) {
-		const struct value *v = &p->values[promises[i].key];
-		const struct key *k = &keys[promises[i].key];
-		char text[48];
-		if (v->num == promises[i].harmless || v->num == promises[i].also ||
-		    v->origin.kind == ORIGIN_BUILTIN) {
-			continue;
-		}
-		(void)snprintf(text, sizeof text, "%s %s", k->name, k->choices[v->num]);
-		return check_contradiction("mode full-access", &mode->origin, text, &v->origin, e);
+	if (full_access_contradiction(p, e) != 0) {
+		return -1;
 	}
 	return accepted->set ? 0 : not_accepted(mode, e);
 }

@@ -99,6 +99,8 @@ int floor_apply(struct arena *a, struct policy *p, const struct policy *floor, s
 
 /* check.c: contradictions between keys, and values that no policy may have. */
 int policy_check(const struct policy *p, const struct policy_fs *fs, struct err *e);
+/* Contradictions between values of one file, which a run finds in the merged policy. */
+int policy_check_layer(const struct policy *layer, struct err *e);
 int policy_check_environment(const struct policy *p, struct err *e);
 int policy_check_calls(const struct policy *p, struct err *e); /* seccomp.extra_deny */
 /* "A (origin) contradicts B (origin)". */
@@ -108,6 +110,8 @@ int check_contradiction(const char *a, const struct origin *oa, const char *b,
 /* full_access.c: mode full-access implies net.mode full when no layer chose a mode. */
 void full_access_imply(struct policy *p);
 int policy_check_full_access(const struct policy *p, struct err *e);
+/* The part of it that is about other keys. */
+int full_access_contradiction(const struct policy *p, struct err *e);
 
 /* prefix.c: env.prefix and env.labels; whether the prefix reserves a variable. */
 int policy_check_prefix(const struct policy *p, struct err *e);

@@ -68,6 +68,25 @@ def register(suite):
         box.write("bad.toml", 'seccomp.extra_deny = ["gotuid"]\n')
         box.corral_("policy", "check", f"{box.dir}/bad.toml").exited(2)
 
+    @test("policy check finds a contradiction within the file, as a run does", root=True)
+    def _(box):
+        box.mkdir("data")
+        for text, parts in (('mode = "read-only"\nfs.write = ["{d}"]\n', ["mode read-only", "fs.write", "workspace-write"]),
+                            ('fs.read = ["{d}"]\nfs.deny = ["{d}"]\n', ["fs.read", "fs.deny"]),
+                            ('level = "minimal"\nmin_level = "full"\n', ["level minimal", "min_level full"]),
+                            ('net.mode = "none"\nnet.allow = ["a.example"]\n', ["net.mode none", "net.allow"]),
+                            ('mode = "full-access"\nnet.mode = "none"\n', ["mode full-access", "net.mode none"]),
+                            ('audit.enabled = false\naudit.required = true\n', ["audit.enabled", "audit.required"])):
+            file = box.write("p.toml", text.format(d=f"{box.dir}/data"))
+            done = box.corral_("policy", "check", file).exited(2)
+            for part in ("p.toml:", "remedy: ", *parts):
+                contains(done.out, part, "what policy check prints")
+            box.run("--policy", file, "true").exited(2).said(*parts)
+        # One side alone, which another file may complete, is none.
+        for text in ('mode = "read-only"\n', f'fs.write = ["{box.dir}/data"]\n', 'net.private = ["10.0.0.0/8"]\n', 'audit.required = true\n',
+                     'min_level = "full"\n', f'[agent.a]\nmode = "read-only"\nfs.write = ["{box.dir}/data"]\n'):
+            box.corral_("policy", "check", box.write("p.toml", text)).exited(0)
+
     @test("profile list and show print every profile, and what show prints is a policy file")
     def _(box):
         listed = box.corral_("profile", "list", "--json").exited(0).json["profiles"]
