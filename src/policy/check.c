@@ -78,6 +78,12 @@ static const char *ground_reason(const char *path) {
 	return best == NULL || best->allowed ? NULL : best->reason;
 }
 
+/* Without a setting the workspace is the current directory. */
+static const char *workspace_origin(const struct origin *o, char *out, size_t cap) {
+	return o->kind == ORIGIN_BUILTIN ? "the current directory"
+					 : policy_origin_text(o, out, cap);
+}
+
 int policy_check_workspace(const char *workspace, const char *home, const struct origin *o,
 			   struct err *e) {
 	char path[SHOWN_MAX], from[SHOWN_MAX];
@@ -90,7 +96,7 @@ int policy_check_workspace(const char *workspace, const char *home, const struct
 	}
 	(void)err_set(e, ERR_USAGE, "policy", "%s (%s) cannot be the workspace: it is %s",
 		      value_shown(workspace, path, sizeof path),
-		      policy_origin_text(o, from, sizeof from), reason);
+		      workspace_origin(o, from, sizeof from), reason);
 	return err_fix(e, "choose a project: --workspace DIR; to use it anyway: --any-workspace");
 }
 
@@ -265,7 +271,7 @@ static int check_directory(const struct policy *p, const struct policy_fs *fs, e
 static int check_chdir(const struct policy *p, const struct policy_fs *fs, struct err *e) {
 	const struct value *dir = &p->values[KEY_CHDIR], *ws = &p->values[KEY_WORKSPACE];
 	const char *at = policy_str(p, KEY_FS_WORKSPACE_AT);
-	char a[SHOWN_MAX], b[SHOWN_MAX], path[80], space[80];
+	char path[80], space[80], from[SHOWN_MAX], whose[SHOWN_MAX];
 	if (!dir->set || path_within(dir->str, ws->str) ||
 	    (at != NULL && path_within(dir->str, at)) ||
 	    within_any(dir->str, &p->values[KEY_FS_READ]) ||
@@ -277,9 +283,19 @@ static int check_chdir(const struct policy *p, const struct policy_fs *fs, struc
 	if (check_directory(p, fs, KEY_CHDIR, e) != 0) {
 		return -1;
 	}
-	(void)snprintf(a, sizeof a, "chdir %s", value_shown(dir->str, path, sizeof path));
-	(void)snprintf(b, sizeof b, "workspace %s", value_shown(ws->str, space, sizeof space));
-	(void)check_contradiction(a, &dir->origin, b, &ws->origin, e);
+	(void)err_set(e, ERR_USAGE, "policy", "chdir %s (%s) contradicts workspace %s (%s)",
+		      value_shown(dir->str, path, sizeof path),
+		      policy_origin_text(&dir->origin, from, sizeof from),
+		      value_shown(ws->str, space, sizeof space),
+		      workspace_origin(&ws->origin, whose, sizeof whose));
+	/* The directories above the workspace exist inside; a grant would show all of their
+	 * entries, of / those of the whole host. */
+	if (path_within(ws->str, dir->str)) {
+		return err_fix(e,
+			       "choose a directory in the workspace, or change it inside: "
+			       "-c 'cd %s && COMMAND'",
+			       path);
+	}
 	return err_fix(e, "choose a directory in the workspace, or grant this one: --read %s",
 		       path);
 }

@@ -241,6 +241,21 @@ def register(suite):
         os.mkfifo(f"{box.ws}/.corral.toml")
         wrong(box, ("run",) + RAN, [".corral.toml"], False)
 
+    @test("a workspace that nobody named is called the current directory")
+    def _(box):
+        done = box.corral_("run", "true", cwd="/").exited(2)
+        done.said("/ (the current directory) cannot be the workspace", "--workspace DIR")
+        box.run("--chdir", "/var/log", "true").exited(2).said(f"contradicts workspace {box.ws} (the current directory)")
+
+    @test("a directory above the workspace is not offered as a grant; the remedy works", root=True)
+    def _(box):
+        for place in ("/", os.path.dirname(box.ws)):
+            done = box.run("--chdir", place, "true").exited(2)
+            done.said(f"chdir {place} (--chdir) contradicts", f"-c 'cd {place} && COMMAND'")
+            check("--read" not in done.err, f"a grant of {place}: {done}")
+            for level in ("full", "standard"):
+                equal(box.run("--level", level, "-c", f"cd {place} && pwd").exited(0).out, f"{place}\n", f"{place} at {level}")
+
     @test("an empty policy file is a policy without wishes")
     def _(box):
         box.write("ws/empty.toml", "")
