@@ -45,30 +45,32 @@ static bool is_controlled(const struct resolver *r, const char *dir, const char 
 	       !path_within(home, dir);
 }
 
-/* Whether the project controls the file: a variable that a tool such as direnv sets for the
- * project must not name a policy or a trust list that the user did not write. */
-static bool is_in_project(const struct resolver *r, const char *path) {
+/* The directory of the project that the file lies in; NULL.  A variable that a tool such as direnv
+ * sets for the project must not name a policy or a trust list that the user did not write. */
+static const char *project_place(const struct resolver *r, const char *path) {
 	char real[PATH_MAX], cwd[PATH_MAX];
 	const char *written = path_normal(r->a, path);
 	if (realpath(path, real) == NULL) {
-		return false; /* it does not exist, so it is not read */
+		return NULL; /* it does not exist, so it is not read */
 	}
-	if (written == NULL || is_controlled(r, r->workspace, written, real) ||
-	    is_controlled(r, r->in->cwd, written, real)) {
-		return true;
+	if (written == NULL || is_controlled(r, r->workspace, written, real)) {
+		return "the workspace";
 	}
-	return realpath(r->in->cwd, cwd) != NULL && is_controlled(r, cwd, written, real);
+	bool here = is_controlled(r, r->in->cwd, written, real) ||
+		    (realpath(r->in->cwd, cwd) != NULL && is_controlled(r, cwd, written, real));
+	return here ? "the current directory" : NULL;
 }
 
 static int find_trust(const struct resolver *r, const char *name, const char *sha256, bool *ret,
 		      struct err *e) {
 	const char *list = r->in->trust_file;
-	if (list != NULL && is_in_project(r, list)) {
+	const char *place = list == NULL ? NULL : project_place(r, list);
+	if (place != NULL) {
 		(void)err_set(e, ERR_REFUSED, "policy",
-			      "%s lies in the workspace: a project must not control the trust list",
-			      list);
-		return err_fix(e, "unset XDG_STATE_HOME, or set it to a directory outside the "
-				  "workspace");
+			      "%s lies in %s: a project must not control the trust list", list,
+			      place);
+		return err_fix(e, "unset XDG_STATE_HOME, or set it to a directory outside %s",
+			       place);
 	}
 	return trust_lookup(list, name, sha256, ret, e);
 }
@@ -466,13 +468,13 @@ static int apply_layers(struct resolver *r, struct err *e) {
 
 static int keep_xdg_out(const struct resolver *r, struct err *e) {
 	const char *path = r->sources[SOURCE_XDG].name;
-	if (path == NULL || !is_in_project(r, path)) {
+	const char *place = path == NULL ? NULL : project_place(r, path);
+	if (place == NULL) {
 		return 0;
 	}
 	(void)err_set(e, ERR_REFUSED, "policy",
-		      "%s lies in the workspace: a project must not control the user's policy",
-		      path);
-	return err_fix(e, "unset XDG_CONFIG_HOME, or set it to a directory outside the workspace");
+		      "%s lies in %s: a project must not control the user's policy", path, place);
+	return err_fix(e, "unset XDG_CONFIG_HOME, or set it to a directory outside %s", place);
 }
 
 static int read_user(struct resolver *r, struct err *e) {

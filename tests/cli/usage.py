@@ -256,6 +256,15 @@ def register(suite):
             for level in ("full", "standard"):
                 equal(box.run("--level", level, "-c", f"cd {place} && pwd").exited(0).out, f"{place}\n", f"{place} at {level}")
 
+    @test("a user's file in the current directory is refused as what it is")
+    def _(box):
+        box.mkdir("ws/sub")
+        box.write("here/corral/corral.toml", "", 0o600)
+        for where, words, place in ((f"{box.dir}/here", ("-w", box.ws), "the current directory"),
+                                    (box.ws, ("-w", f"{box.dir}/here"), "the workspace")):
+            done = box.corral_("run", *words, "true", cwd=where, env={**box.env, "XDG_CONFIG_HOME": f"{box.dir}/here"}).exited(126)
+            done.said(f"corral.toml lies in {place}: ", f"a directory outside {place}")
+
     @test("an empty policy file is a policy without wishes")
     def _(box):
         box.write("ws/empty.toml", "")
