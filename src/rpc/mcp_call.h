@@ -24,6 +24,7 @@ struct mcp_reply {
 	json_t *data;    /* by the tool's output schema; NULL: an error without data */
 	json_t *content; /* further items of `content`; NULL: none */
 	bool error;
+	bool of_session; /* the policy is that of a session, not of `corral mcp` */
 };
 
 /* Fills the reply; out of memory, text.failed is set, or data is NULL without an error. */

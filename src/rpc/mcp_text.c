@@ -98,9 +98,14 @@ static bool is_refusal(enum corral_error_kind kind) {
 	       kind == CORRAL_E_PROTECTED || kind == CORRAL_E_LEAK;
 }
 
-#define FOR_THE_USER                                                                               \
-	" You cannot change this yourself: tell the user, who can start `corral mcp` with other "  \
-	"options.\n"
+/* Who can change the policy that refused it. */
+static void put_who(struct mcp_reply *reply) {
+	buf_puts(&reply->text, reply->of_session
+				       ? " This session cannot change it: the user can create one "
+					 "with other options (`corral session create`).\n"
+				       : " You cannot change this yourself: tell the user, who can "
+					 "start `corral mcp` with other options.\n");
+}
 
 void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err) {
 	bool refused = is_refusal(err->kind);
@@ -115,14 +120,14 @@ void mcp_text_error(struct mcp_reply *reply, const struct corral_error *err) {
 		buf_printf(&reply->text, " Remedy: %s.", err->remedy);
 	}
 	if (refused) {
-		buf_puts(&reply->text, FOR_THE_USER);
+		put_who(reply);
 	}
 	reply->error = true;
 }
 
 void mcp_text_refused(struct mcp_reply *reply, const char *text) {
 	buf_printf(&reply->text, "The sandbox refuses it. %s", text);
-	buf_puts(&reply->text, FOR_THE_USER);
+	put_who(reply);
 	reply->error = true;
 }
 

@@ -103,7 +103,7 @@ json_t *session_tools_call(struct session_tools *t, const struct session_tool_ca
 				.key = c->number};
 	struct running r = {.c = c,
 			    .progress = json_is_true(json_object_get(c->request, "progress"))};
-	struct mcp_reply reply = {0};
+	struct mcp_reply reply = {.of_session = true};
 	struct corral_error err = {0};
 
 	buf_init(&reply.text);

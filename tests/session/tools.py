@@ -78,6 +78,7 @@ def test_file_tools_for_clients_with_a_token(service):
     client.call("file.delete", path="t", recursive=True)
     check(not os.path.exists(f"{ws}/t"), "delete")
     # Refusals have words, and the session's boundary.
+    told = 0
     for method, params in (("file.write", {"path": "/etc/passwd", "content": "x"}), ("file.read", {"path": f"{service.place}/home/.ssh/id"}),
                            ("file.write", {"path": ".git/hooks/x", "content": "x"}), ("file.delete", {"path": "/usr/bin/env"})):
         try:
@@ -85,6 +86,10 @@ def test_file_tools_for_clients_with_a_token(service):
             check(False, f"{method} {params} was allowed")
         except Refused as refused:
             check(len(refused.message) > 20, refused.message)
+            if "Refused by the sandbox" in refused.message:
+                check("`corral session create`" in refused.message and "corral mcp" not in refused.message, refused.message)
+                told += 1
+    check(told >= 2, f"refusals with a remedy for a session: {told}")
     check(not os.path.exists(f"{ws}/.git"), "a refused file left its directory")
     equal(code_of(client, "file.read", {"file": "x"}), PARAMS, "wrong params")
     equal(code_of(client, "file.read", {"path": "x", "session": "y"}), PARAMS, "another session's name")
