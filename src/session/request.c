@@ -79,6 +79,32 @@ int(fault_set)(struct fault *f, int code, const char *fmt, ...) {
 	return -1;
 }
 
+/* What jansson says of a wrong object, and the same in words of the protocol. */
+static const struct {
+	const char *said; /* the names follow */
+	const char *text, *fix;
+} wrong_params[] = {
+	{"left unpacked: ", "the method has no such parameter", "remove it"},
+	{"Object item not found: ", "the method needs this parameter", "add it"},
+};
+
+static int refuse_params(const struct request *r, const char *why, struct fault *f) {
+	for (size_t i = 0; i < ARRAY_LEN(wrong_params); i++) {
+		const char *names = strstr(why, wrong_params[i].said);
+		if (names == NULL) {
+			continue;
+		}
+		names += strlen(wrong_params[i].said);
+		(void)fault_set(f, MESSAGE_INVALID_PARAMS, "params: %s: %s", names,
+				wrong_params[i].text);
+		return err_fix(&f->e, "%s",
+			       r->conn->of_session && streq(names, "session")
+				       ? "remove it: this socket belongs to one session"
+				       : wrong_params[i].fix);
+	}
+	return fault_set(f, MESSAGE_INVALID_PARAMS, "params: %s", why);
+}
+
 int request_unpack(const struct request *r, struct fault *f, const char *format, ...) {
 	json_error_t why;
 	va_list ap;
@@ -86,7 +112,7 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 	va_start(ap, format);
 	int rc = json_vunpack_ex(r->params, &why, JSON_STRICT, format, ap);
 	va_end(ap);
-	return rc == 0 ? 0 : fault_set(f, MESSAGE_INVALID_PARAMS, "params: %s", why.text);
+	return rc == 0 ? 0 : refuse_params(r, why.text, f);
 }
 
 static const struct request_row *find_row(const char *method) {

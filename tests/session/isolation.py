@@ -4,6 +4,7 @@
 Each attempt is made by a command of one session against the other.  The same attempt succeeds
 outside (control) and within the session that owns the thing (twin); the verdict is the host's.
 """
+import json
 import os
 import signal
 import subprocess
@@ -122,6 +123,10 @@ def test_a_session_reaches_its_own_socket_only(service):
         equal(ask(pair, pair.a, paths["a"], "session.show")[0], 0, "twin: its own socket")
         status, out, err = ask(pair, pair.b, paths["a"], "session.show")
         check(status != 0 and "RUNNING" not in out, f"the socket of the other session: {out!r} {err!r}")
+        status, out, err = ask(pair, pair.b, paths["b"], "session.show", json.dumps({"session": pair.a}))
+        check(status != 0 and pair.a not in out, f"the other session by its id: {out!r} {err!r}")
+        check("params: session: the method has no such parameter" in out and "this socket belongs to one session" in out, out)
+        check("unpacked" not in out, f"the text of a library: {out}")
         status, out, err = ask(pair, pair.b, service.admin, "session.list")
         check(status != 0 and pair.a not in out, f"the admin socket: {out!r} {err!r}")
         check(service.client().call("session.list")["sessions"], "control: the admin socket outside")
