@@ -127,6 +127,51 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 		       enum corral_format format, char **text, int *allowed,
 		       struct corral_error *err);
 
+/* Describes an entry as the sandbox shows it.  A symbolic link as the last component is not
+ * followed, unless a slash follows it.  CORRAL_E_NOT_FOUND where nothing is. */
+struct corral_stat {
+	size_t size;      /* set by the caller to sizeof */
+	const char *kind; /* "file", "directory", "link", "other"; static */
+	uint64_t bytes;
+	int64_t modified_ns; /* since 1970; 0: not known */
+	unsigned mode;       /* 07777 */
+	int reserved;        /* 0 */
+};
+
+int corral_files_stat(const struct corral_files *files, const char *path, struct corral_stat *stat,
+		      struct corral_error *err);
+
+#define CORRAL_DIRECTORY_PARENTS 1U /* create missing directories; one that exists is a success */
+
+/* Creates a directory with mode 0777 less the umask. */
+int corral_files_make_directory(const struct corral_files *files, const char *path, unsigned flags,
+				struct corral_error *err);
+
+#define CORRAL_MOVE_REPLACE 1U /* replace a file or an empty directory of the new name */
+
+/* Renames a file, directory or symbolic link; a link as the last component of either path is not
+ * followed.  CORRAL_E_FILE with EEXIST when the new name exists and CORRAL_MOVE_REPLACE is not
+ * given, with EXDEV between two mounts of the sandbox.  A directory that has a protected or hidden
+ * entry, a git repository or a mount point in it is refused, and so is one to which other rules
+ * would apply beneath its new name.  A symbolic link to another directory must have a target that
+ * corral_files_symlink() would allow there. */
+int corral_files_move(const struct corral_files *files, const char *from, const char *to,
+		      unsigned flags, struct corral_error *err);
+
+#define CORRAL_DELETE_RECURSIVE 1U /* a directory with everything in it */
+
+/* Deletes a file, a symbolic link (not its target) or an empty directory.  A tree is checked as a
+ * whole before anything is deleted: one with a protected or hidden entry, a git repository, a mount
+ * point or a directory that cannot be emptied is refused, and one with more than 2 million entries
+ * or 128 levels is CORRAL_E_TOO_LARGE. */
+int corral_files_delete(const struct corral_files *files, const char *path, unsigned flags,
+			struct corral_error *err);
+
+/* Sets the permission bits of a regular file or directory, 0777 at most; a symbolic link is
+ * followed.  A directory keeps its set-group-id and sticky bits, a file does not. */
+int corral_files_chmod(const struct corral_files *files, const char *path, unsigned mode,
+		       struct corral_error *err);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

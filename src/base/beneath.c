@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a path beneath a directory with openat2(2), or name by name.
+/* Opens a path beneath a directory with openat2(2), or name by name; renames and changes entries by
+ * descriptor.
  *
- * Should:   return an O_PATH descriptor or an errno, without blocking.
+ * Should:   return a descriptor or an errno, without blocking.
  * Must not: follow a symlink, or leave the directory by "..".
  * Fails:    closed, with the kernel's errno. */
 #include "base/beneath.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
@@ -114,4 +116,61 @@ bool beneath_is_magic(int fd) {
 int beneath_reopen(int fd, int flags) {
 	struct fd_name name = name_of(fd);
 	return open(name.text, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* ---- directories and their entries ---- */
+
+#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
+
+/* A mount of the same file system has the same st_dev: only openat2(2) detects that. */
+static int open_directory_by_name(int dir, const char *name) {
+	struct stat above, st;
+	auto_fd fd = openat(dir, name, DIRECTORY_FLAGS | O_CLOEXEC);
+
+	if (fd < 0 || fstat(dir, &above) != 0 || fstat(fd, &st) != 0) {
+		return -1;
+	}
+	if (above.st_dev != st.st_dev) {
+		errno = EXDEV;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+int beneath_open_directory(int dir, const char *name, bool fast) {
+	struct open_how how = {
+		.flags = DIRECTORY_FLAGS | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	int fd = fast ? (int)syscall(SYS_openat2, dir, name, &how, sizeof how) : -1;
+
+	if (fd >= 0 || (fast && errno != ENOSYS && errno != EPERM && errno != EAGAIN)) {
+		return fd;
+	}
+	return open_directory_by_name(dir, name);
+}
+
+int beneath_rename(struct beneath_name from, struct beneath_name to, bool replace) {
+	struct stat st;
+
+	if (replace) {
+		return renameat(from.dir, from.name, to.dir, to.name);
+	}
+	if (syscall(SYS_renameat2, from.dir, from.name, to.dir, to.name, RENAME_NOREPLACE) == 0) {
+		return 0;
+	}
+	/* An old kernel, an outer seccomp filter, or a file system without that flag. */
+	if (errno != ENOSYS && errno != EINVAL && errno != EPERM) {
+		return -1;
+	}
+	if (fstatat(to.dir, to.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return errno == ENOENT ? renameat(from.dir, from.name, to.dir, to.name) : -1;
+}
+
+int beneath_chmod(int fd, mode_t mode) {
+	struct fd_name name = name_of(fd);
+	return chmod(name.text, mode);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a path beneath a directory without following symlinks.
+/* Opens a path beneath a directory without following symlinks, and changes entries by descriptor.
  *
  * Two implementations with the same result: openat2(2), and name by name on an old kernel or
  * under an outer seccomp filter. */
@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* O_PATH descriptor of `path` beneath dir; "" is dir itself.  flags may hold
  * O_DIRECTORY.  -1 with errno: ELOOP for a symlink in the path, EXDEV for a path that
@@ -24,5 +25,22 @@ bool beneath_is_magic(int fd);
 
 /* Opens the file of an O_PATH descriptor through /proc/self/fd, without its name. */
 int beneath_reopen(int fd, int flags);
+
+/* Opens the directory `name` of dir to read its entries.  -1 with errno: ELOOP or ENOTDIR for a
+ * symlink, EXDEV for the root of another mount. */
+int beneath_open_directory(int dir, const char *name, bool fast);
+
+/* A name in a directory. */
+struct beneath_name {
+	int dir;
+	const char *name;
+};
+
+/* Renames an entry.  Without `replace` fails with EEXIST if the new name exists: the kernel checks
+ * that, or, on a file system that cannot, this function just before. */
+int beneath_rename(struct beneath_name from, struct beneath_name to, bool replace);
+
+/* Changes the mode of the file of an O_PATH descriptor, which is not a symlink. */
+int beneath_chmod(int fd, mode_t mode);
 
 #endif

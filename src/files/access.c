@@ -21,6 +21,9 @@
 
 #define REPOSITORY ".git"
 
+/* What a tool is about to use: the file, which may have other names, or its name alone. */
+enum concern { CONCERN_FILE, CONCERN_NAME };
+
 const char *access_refusal_name(enum err_kind kind) {
 	switch (kind) {
 	case ERR_OUTSIDE:
@@ -96,7 +99,7 @@ static bool makes_repository(const struct lens *v, const struct place *p) {
 /* Refusals of file tools that the plan's rules do not cover: with --cow a command writes to the
  * overlay, and for commands the broker refuses hard links of denied files. */
 static enum refusal_cause cause_for_tools(const struct lens *v, const struct place *p,
-					  enum access want) {
+					  enum access want, enum concern concern) {
 	if (want == ACCESS_WRITE && is_git_link(v, p)) {
 		return CAUSE_GIT_LINK;
 	}
@@ -106,7 +109,7 @@ static enum refusal_cause cause_for_tools(const struct lens *v, const struct pla
 	if (want == ACCESS_WRITE && !v->for_command && in_overlay(v->plan, p->path)) {
 		return CAUSE_COW;
 	}
-	switch (links_of(v, p)) {
+	switch (concern == CONCERN_NAME ? LINKS_FREE : links_of(v, p)) {
 	case LINKS_DENIED:
 		return CAUSE_HARD_LINK;
 	case LINKS_UNKNOWN:
@@ -118,12 +121,12 @@ static enum refusal_cause cause_for_tools(const struct lens *v, const struct pla
 }
 
 static void judge_shown(const struct lens *v, const struct place *p, enum access want,
-			struct verdict *ret) {
+			enum concern concern, struct verdict *ret) {
 	struct refusal_question q = question(v, p, want);
 
 	refusal_judge(&q, ret);
 	if (ret->kind == ERR_NONE) {
-		refusal_say(&q, cause_for_tools(v, p, want), ret);
+		refusal_say(&q, cause_for_tools(v, p, want, concern), ret);
 	}
 }
 
@@ -180,8 +183,8 @@ static enum refusal_cause cause_of_place(const struct lens *v, const struct plac
 	return CAUSE_NONE;
 }
 
-void access_judge(const struct lens *v, const struct place *p, enum access want,
-		  struct verdict *ret) {
+static void judge(const struct lens *v, const struct place *p, enum access want,
+		  enum concern concern, struct verdict *ret) {
 	struct refusal_question q = question(v, p, want);
 	bool shown = p->kind == PLACE_FILE || p->kind == PLACE_MISSING;
 	bool ours = p->kind == PLACE_OURS || p->kind == PLACE_TEXT;
@@ -192,13 +195,43 @@ void access_judge(const struct lens *v, const struct place *p, enum access want,
 	    !path_within(p->path, v->plan->workspace_at)) {
 		refusal_say(&q, CAUSE_TOOLS, ret);
 	} else if (shown) {
-		judge_shown(v, p, want, ret);
+		judge_shown(v, p, want, concern, ret);
 	} else if (p->kind == PLACE_MASK || (ours && denied_by_name(v, p))) {
 		refusal_hidden(&q, ret);
 	} else if (v->for_command && p->kind != PLACE_LINK) {
 		judge_in_run(v, p, want, ret);
 	} else {
 		refusal_say(&q, cause_of_place(v, p, want), ret);
+	}
+}
+
+void access_judge(const struct lens *v, const struct place *p, enum access want,
+		  struct verdict *ret) {
+	judge(v, p, want, CONCERN_FILE, ret);
+}
+
+/* As for commands, whose rename or unlink of these fails with EBUSY.  A ".git" of any run counts as
+ * older than the call. */
+static bool is_kept(const struct lens *v, const struct place *p) {
+	const char *slash = strrchr(p->path, '/');
+
+	if (p->kind == PLACE_FILE && p->dir < 0) {
+		return true; /* the root of a mount */
+	}
+	for (size_t i = 0; i < v->plan->nmounts; i++) {
+		if (path_within(v->plan->mounts[i].target, p->path)) {
+			return true;
+		}
+	}
+	return p->kind == PLACE_FILE && slash != NULL && strcasecmp(slash + 1, REPOSITORY) == 0 &&
+	       rules_keep_repository(&v->plan->rules, p->path);
+}
+
+void access_judge_name(const struct lens *v, const struct place *p, struct verdict *ret) {
+	judge(v, p, ACCESS_WRITE, CONCERN_NAME, ret);
+	if (ret->kind == ERR_NONE && is_kept(v, p)) {
+		struct refusal_question q = question(v, p, ACCESS_WRITE);
+		refusal_say(&q, CAUSE_KEPT, ret);
 	}
 }
 
@@ -212,16 +245,20 @@ void access_is_hidden(const struct lens *v, const struct place *p, enum access w
 	}
 }
 
+int access_fail(const struct verdict *verdict, struct err *e) {
+	if (verdict->kind == ERR_NONE) {
+		return 0;
+	}
+	(void)err_set(e, verdict->kind, "files", "%s", verdict->reason);
+	return err_fix(e, "%s", verdict->remedy);
+}
+
 int access_judge_or_fail(const struct lens *v, const struct place *p, enum access want,
 			 struct err *e) {
 	struct verdict verdict;
 
 	access_judge(v, p, want, &verdict);
-	if (verdict.kind == ERR_NONE) {
-		return 0;
-	}
-	(void)err_set(e, verdict.kind, "files", "%s", verdict.reason);
-	return err_fix(e, "%s", verdict.remedy);
+	return access_fail(&verdict, e);
 }
 
 int access_allowed(const struct lens *v, const char *path, unsigned how, enum access want,

@@ -21,6 +21,14 @@ void access_is_hidden(const struct lens *v, const struct place *p, enum access w
 /* Whether the mode of the file, or of the directory of a new file, refuses the caller. */
 bool access_is_closed(const struct place *p, enum access want);
 
+/* Likewise whether its name may be removed, replaced or given to another file.  Hard links are no
+ * concern: its content is not touched.  CAUSE_KEPT for an entry that no command could move: a mount
+ * point, a directory with one in it, a git repository. */
+void access_judge_name(const struct lens *v, const struct place *p, struct verdict *ret);
+
+/* -1 with the reason and the remedy of a refusal; 0 for ERR_NONE. */
+int access_fail(const struct verdict *verdict, struct err *e);
+
 /* As access_judge(); -1 with *e for a refusal. */
 int access_judge_or_fail(const struct lens *v, const struct place *p, enum access want,
 			 struct err *e);

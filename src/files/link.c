@@ -84,6 +84,11 @@ static int check_on_host(const struct lens *v, const struct place *p, const char
 	return err_fix(e, "use a relative target in %s", v->plan->workspace_at);
 }
 
+int tool_check_target(const struct lens *v, const struct place *p, const char *words,
+		      struct err *e) {
+	return check_inside(v, p, words, e) != 0 || check_on_host(v, p, words, e) != 0 ? -1 : 0;
+}
+
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e) {
 	struct place p;
 
@@ -95,7 +100,7 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 		rc = place_failed(EEXIST, "create the symlink", p.path, e);
 	} else if (p.dir < 0) {
 		rc = place_failed(ENOENT, "create the symlink", p.path, e);
-	} else if (check_inside(v, &p, words, e) != 0 || check_on_host(v, &p, words, e) != 0) {
+	} else if (tool_check_target(v, &p, words, e) != 0) {
 		rc = -1;
 	} else if (rules_lead_astray(&v->plan->rules, p.path, words)) {
 		rc = place_failed(EBUSY, "create the symlink", p.path, e); /* as for a command */

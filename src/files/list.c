@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists a directory: the host's entries, with the plan's mounts on top.
+/* Lists a directory, and describes one entry: the host's, with the plan's mounts on top.
  *
  * Should:   list a denied name as "denied", without its size and mode.
  * Must not: read more than TOOL_ENTRIES_MAX entries.
@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+
+#define NS_PER_SECOND 1000000000
 
 struct lister {
 	const struct lens *v;
@@ -30,6 +32,7 @@ static void fill_by_mode(struct entry *entry, const struct stat *st) {
 					     : "other";
 	entry->size = (uint64_t)st->st_size;
 	entry->mode = st->st_mode & 07777;
+	entry->modified_ns = (int64_t)st->st_mtim.tv_sec * NS_PER_SECOND + st->st_mtim.tv_nsec;
 }
 
 /* The entry that the set-up of the sandbox creates. */
@@ -221,6 +224,38 @@ int tool_list(const struct lens *v, const char *path, struct arena *a, struct li
 			list_mounts(&l);
 		}
 		rc = sort_and_return(&l, ret, e);
+	}
+	place_done(&p);
+	return rc;
+}
+
+/* ---- one entry ---- */
+
+/* A directory that every run creates has no mount of its own where it only leads to one. */
+static void fill_by_place(struct entry *entry, const struct place *p) {
+	bool own = p->tree != NULL && streq(p->tree->target, p->path);
+
+	if (p->kind == PLACE_FILE) {
+		fill_by_mode(entry, &p->st);
+	} else if (own) {
+		fill_by_mount(entry, p->tree);
+	} else {
+		entry->kind = p->kind == PLACE_TEXT ? "link" : "directory";
+		entry->mode = p->kind == PLACE_TEXT ? 0777 : 0755;
+	}
+}
+
+int tool_stat(const struct lens *v, const char *path, struct entry *ret, struct err *e) {
+	struct entry entry = {0};
+	struct place p;
+
+	if (access_allowed(v, path, WALK_STAY, ACCESS_READ, &p, e) != 0) {
+		return -1;
+	}
+	int rc = p.kind == PLACE_MISSING ? place_failed(ENOENT, "describe", p.path, e) : 0;
+	if (rc == 0) {
+		fill_by_place(&entry, &p);
+		*ret = entry;
 	}
 	place_done(&p);
 	return rc;

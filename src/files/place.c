@@ -221,6 +221,17 @@ static int check_real_path(struct walker *w, int fd, const char *path) {
 	return plan_mount_over(w->v->plan, w->p.path) == tree ? 0 : -EAGAIN;
 }
 
+/* Whether the rest has a "..": after a name that does not exist the kernel refuses it, and a
+ * directory that is made for it would stay. */
+static bool leads_up(const char *rest) {
+	for (const char *at = rest; (at = strstr(at, "..")) != NULL; at++) {
+		if ((at == rest || at[-1] == '/') && (at[2] == '\0' || at[2] == '/')) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool may_make(const struct walker *w) {
 	enum visibility sight = plan_visibility(w->v->plan, w->p.path);
 	return sight == VISIBILITY_WRITE || sight == VISIBILITY_PRIVATE;
@@ -228,6 +239,9 @@ static bool may_make(const struct walker *w) {
 
 /* Creates a missing directory of the path. */
 static int make_dir(struct walker *w) {
+	if (leads_up(w->c.rest)) {
+		return -ENOENT;
+	}
 	path_pop(w->p.path);
 	int r = check_real_path(w, w->p.fd, w->p.path);
 	if (r == 0) {

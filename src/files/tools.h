@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file tools: an agent reads, writes, edits and lists files from outside the sandbox, with
- * the sandbox's rules.  Paths are paths of the sandbox (place.h), and access.h checks them.
+/* The file tools: an agent reads, writes, lists, moves and deletes files from outside the sandbox,
+ * with the sandbox's rules.  Paths are paths of the sandbox (place.h), and access.h checks them.
  *
  * Should:   do the same as a command in the sandbox could do, or refuse (F2).
  * Must not: block on a file: a FIFO, socket or device is refused before it is opened (F3);
@@ -60,7 +60,8 @@ struct entry {
 	const char *name;
 	const char *kind; /* "file", "directory", "link", "denied", "other" */
 	uint64_t size;
-	unsigned mode; /* 07777 */
+	unsigned mode;       /* 07777 */
+	int64_t modified_ns; /* since 1970; 0: not known */
 };
 
 /* Sorted by the bytes of the names; the arena owns everything. */
@@ -70,6 +71,10 @@ struct listing {
 };
 int tool_list(const struct lens *v, const char *path, struct arena *a, struct listing *ret,
 	      struct err *e);
+
+/* One entry, by its path; a symlink that is the last component is not followed.  The name stays
+ * NULL. */
+int tool_stat(const struct lens *v, const char *path, struct entry *ret, struct err *e);
 
 /* Returns the whole content of a regular file; scan, if not NULL, gets all of it first, and
  * refuses it with a result other than 0. */
@@ -83,7 +88,30 @@ int tool_send(const struct lens *v, const char *path, struct scanner scanner, st
 /* Creates a symlink with the target `words`, if the target is in the view; it may be missing. */
 int tool_symlink(const struct lens *v, const char *words, const char *path, struct err *e);
 
+enum { DIRECTORY_PARENTS = 1 /* create missing directories; one that exists is a success */ };
+
+int tool_make_directory(const struct lens *v, const char *path, unsigned flags, struct err *e);
+
+/* Renames an entry, of any type. */
+struct moving {
+	const char *from, *to;
+	bool replace;   /* a file or an empty directory that exists there */
+	const char *at; /* stored by the call: the path that a refusal is about */
+};
+int tool_move(const struct lens *v, struct moving *m, struct err *e);
+
+/* Removes a file, a symlink or an empty directory; recursive: also a tree, if all of it may be
+ * removed. */
+int tool_delete(const struct lens *v, const char *path, bool recursive, struct err *e);
+
+/* Sets the nine permission bits of a regular file or directory. */
+int tool_chmod(const struct lens *v, const char *path, unsigned mode, struct err *e);
+
 /* ---- shared by the tools ---- */
+
+/* Refuses a symlink at this place whose target a tool may not create. */
+int tool_check_target(const struct lens *v, const struct place *p, const char *words,
+		      struct err *e);
 
 /* Opens a regular file that may be read. */
 int tool_open_to_read(const struct lens *v, const char *path, struct place *ret_place,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file tools of corral.h: read, write, edit, list, send and check single files.
+/* The file tools of corral.h that read and write content: read, write, edit, list, send and check.
  *
- * Should:   keep the policy from the creation of the handle, and plan anew for every call, as
- *           a run at that time would.
+ * Should:   keep the policy from the creation of the handle; file_task.h plans anew for every
+ *           call.
  * Must not: depend on the host's kernel features: the tools check paths themselves, so the
  *           plan is always that of level full.
  * Fails:    closed: without a plan no file is opened. */
@@ -10,33 +10,15 @@
 
 #include "base/auto.h"
 #include "base/errno_name.h"
-#include "base/path.h"
-#include "base/rights.h"
 #include "base/str.h"
 #include "files/tools.h"
+#include "lib/file_task.h"
 #include "lib/file_verdict.h"
 #include "lib/leaks.h"
-#include "linux/home.h"
 #include "linux/probe.h"
 
 #include <limits.h>
 #include <stdio.h>
-
-struct corral_files {
-	struct prepared base; /* host and policy; the plan is made for every call */
-	bool reject_links, slow;
-};
-
-/* One call: its plan, and the thread's capabilities, dropped as they are in the sandbox. */
-struct task {
-	struct arena arena;
-	struct plan plan;
-	struct lens view;
-	struct rights rights;
-	const struct corral_files *files; /* for the audit log: whose call, on which path */
-	const char *at;
-	bool write;
-};
 
 /* All features that a plan with namespaces needs from a host. */
 static void pretend_full(struct prepared *p) {
@@ -48,86 +30,12 @@ static void pretend_full(struct prepared *p) {
 	p->policy.values[KEY_REQUIRE].count = 0;
 }
 
-/* A path in the private home: a write creates the home, as a run would; a read checks its
- * record first. */
-static int enter_home(const struct task *t, const char *path, bool write, struct err *e) {
-	struct arena a;
-
-	if (t->plan.home_source == NULL) {
-		return 0;
-	}
-	arena_init(&a);
-	const char *whole = path_join(&a, t->plan.cwd, path);
-	bool there = whole != NULL && path_within(whole, t->plan.home_at) &&
-		     plan_visibility(&t->plan, whole) == VISIBILITY_PRIVATE;
-	int rc = !there ? 0 : write ? home_make(&t->plan, e) : home_check(&t->plan, e);
-	arena_done(&a);
-	return rc;
-}
-
-/* `at`: the path that the call reads or may create. */
-static int task_begin_as(const struct corral_files *files, const char *at, bool write,
-			 struct task *t, struct err *e) {
-	*t = (struct task){.view = {.plan = &t->plan}};
-	arena_init(&t->arena);
-	t->files = files;
-	t->at = at;
-	t->write = write;
-	if (files == NULL || at == NULL) {
-		return err_set(e, ERR_USAGE, "library", "the handle or the path is NULL");
-	}
-	t->view.policy = &files->base.policy;
-	t->view.fast = !files->slow;
-	t->view.reject_links = files->reject_links;
-	if (plan_build(&t->arena, &files->base.policy, &files->base.host, &t->plan, e) != 0 ||
-	    rights_drop(&t->rights, e) != 0) {
-		return -1;
-	}
-	return enter_home(t, at, write, e);
-}
-
-static int task_begin(const struct corral_files *files, const char *at, struct task *t,
-		      struct err *e) {
-	return task_begin_as(files, at, false, t, e);
-}
-
-static int task_begin_to_write(const struct corral_files *files, const char *at, struct task *t,
-			       struct err *e) {
-	return task_begin_as(files, at, true, t, e);
-}
-
-/* A path that a rule refuses, for the audit log; not one that does not exist. */
-static void record_refusal(const struct task *t, const struct err *e) {
-	if (e->kind != ERR_OUTSIDE && e->kind != ERR_SENSITIVE && e->kind != ERR_PROTECTED) {
-		return;
-	}
-	const struct audit_denial d = {
-		.what = AUDIT_DENIED_PATH,
-		.op = t->write ? "write" : "read",
-		.object = t->at,
-		.access = t->write ? "write" : "read",
-		.why = e->what,
-		.allow_with = e->fix[0] == '\0' ? NULL : e->fix,
-		.count = 1,
-	};
-	audit_denied(&t->files->base, &d);
-}
-
-static int task_end(struct task *t, int rc, const struct err *e, struct corral_error *err) {
-	rights_restore(&t->rights);
-	if (rc != 0 && t->files != NULL) {
-		record_refusal(t, e);
-	}
-	arena_done(&t->arena);
-	return rc == 0 ? 0 : lib_fail(e, err);
-}
-
 /* ---- the handle ---- */
 
 int corral_files_new(const struct corral_policy *policy, struct corral_files **files,
 		     struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 
 	if (lib_need(files, "files", err) != 0) {
 		return -1;
@@ -149,9 +57,9 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 		made->base.host.cow_dir =
 			cow_dir_of(&made->base.arena, made->base.host.state_dir, "none");
 		rc = rc != 0 ? rc
-			     : task_begin(made, "/", &t,
-					  &e); /* fails if the policy cannot be planned */
-		rc = task_end(&t, rc, &e, err);
+			     : file_task_to_read(made, "/", &t,
+						 &e); /* fails if the policy cannot be planned */
+		rc = file_task_end(&t, rc, &e, err);
 	} else {
 		(void)lib_fail(&e, err);
 	}
@@ -193,7 +101,7 @@ int corral_files_read(const struct corral_files *files, const char *path,
 		      struct corral_range *range, char **bytes, size_t *len,
 		      struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	struct buf out;
 	uint64_t size;
 
@@ -201,7 +109,7 @@ int corral_files_read(const struct corral_files *files, const char *path,
 		return -1;
 	}
 	buf_init(&out);
-	int rc = task_begin(files, path, &t, &e);
+	int rc = file_task_to_read(files, path, &t, &e);
 	if (rc == 0) {
 		struct range all = {0};
 		rc = tool_read(&t.view, path,
@@ -215,16 +123,16 @@ int corral_files_read(const struct corral_files *files, const char *path,
 		}
 	}
 	buf_done(&out);
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 int corral_files_write(const struct corral_files *files, const char *path, const void *bytes,
 		       size_t len, unsigned flags, struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	unsigned known = CORRAL_WRITE_PARENTS | CORRAL_WRITE_NEW;
 
-	int rc = task_begin_to_write(files, path, &t, &e);
+	int rc = file_task_to_write(files, path, &t, &e);
 	if (rc == 0 && ((flags & ~known) != 0 || (bytes == NULL && len > 0))) {
 		rc = err_set(&e, ERR_USAGE, "library", "unknown flags, or bytes is NULL");
 	}
@@ -233,16 +141,16 @@ int corral_files_write(const struct corral_files *files, const char *path, const
 			       ((flags & CORRAL_WRITE_NEW) != 0 ? WRITE_NEW : 0U);
 		rc = tool_write(&t.view, path, (struct bytes){len == 0 ? "" : bytes, len}, how, &e);
 	}
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 int corral_files_edit(const struct corral_files *files, const char *path,
 		      const struct corral_edit *edit, size_t *count, struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	size_t replaced;
 
-	int rc = task_begin_to_write(files, path, &t, &e);
+	int rc = file_task_to_write(files, path, &t, &e);
 	if (rc == 0 && (edit == NULL || edit->old_text == NULL || edit->new_text == NULL)) {
 		rc = err_set(&e, ERR_USAGE, "library", "edit, old_text or new_text is NULL");
 	}
@@ -257,7 +165,7 @@ int corral_files_edit(const struct corral_files *files, const char *path,
 	if (rc == 0 && count != NULL) {
 		*count = replaced;
 	}
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 /* Entries and names in one block, so that the caller frees it with one free(). */
@@ -282,14 +190,14 @@ static struct corral_entry *entries_of(const struct listing *list) {
 int corral_files_list(const struct corral_files *files, const char *path,
 		      struct corral_entry **entries, size_t *count, struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	struct listing list = {0};
 	struct corral_entry *all = NULL;
 
 	if (lib_need(entries, "entries", err) != 0 || lib_need(count, "count", err) != 0) {
 		return -1;
 	}
-	int rc = task_begin(files, path, &t, &e);
+	int rc = file_task_to_read(files, path, &t, &e);
 	if (rc == 0) {
 		rc = tool_list(&t.view, path, &t.arena, &list, &e);
 	}
@@ -301,14 +209,14 @@ int corral_files_list(const struct corral_files *files, const char *path,
 		*entries = all;
 		*count = list.count;
 	}
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 int corral_files_send(const struct corral_files *files, const char *path,
 		      const struct corral_scan *scan, char **bytes, size_t *len,
 		      struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	struct scanner scanner = {0};
 	struct buf out;
 
@@ -319,7 +227,7 @@ int corral_files_send(const struct corral_files *files, const char *path,
 		scanner = (struct scanner){scan->scan, scan->arg};
 	}
 	buf_init(&out);
-	int rc = task_begin(files, path, &t, &e);
+	int rc = file_task_to_read(files, path, &t, &e);
 	if (rc == 0) {
 		rc = tool_send(&t.view, path, scanner, &out, &e);
 	}
@@ -330,20 +238,20 @@ int corral_files_send(const struct corral_files *files, const char *path,
 		give_bytes(&out, bytes, len);
 	}
 	buf_done(&out);
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 int corral_files_symlink(const struct corral_files *files, const char *target, const char *path,
 			 struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 
-	int rc = task_begin_to_write(files, path, &t, &e);
+	int rc = file_task_to_write(files, path, &t, &e);
 	if (rc == 0) {
 		rc = target == NULL ? err_set(&e, ERR_USAGE, "library", "the target is NULL")
 				    : tool_symlink(&t.view, target, path, &e);
 	}
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }
 
 /* ---- the verdict alone ---- */
@@ -416,7 +324,7 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 		       enum corral_format format, char **text, int *allowed,
 		       struct corral_error *err) {
 	struct err e = {0};
-	struct task t;
+	struct file_task t;
 	struct place p = {.fd = -1, .dir = -1};
 	struct verdict verdict = {0};
 	struct buf out;
@@ -425,7 +333,7 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 		return -1;
 	}
 	buf_init(&out);
-	int rc = task_begin(files, check == NULL ? NULL : check->path, &t, &e);
+	int rc = file_task_to_read(files, check == NULL ? NULL : check->path, &t, &e);
 	if (rc == 0) {
 		rc = file_verdict(&t.view, check, &p, &verdict, &e);
 	}
@@ -440,5 +348,5 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	if (rc == 0 && allowed != NULL) {
 		*allowed = verdict.kind == ERR_NONE;
 	}
-	return task_end(&t, rc, &e, err);
+	return file_task_end(&t, rc, &e, err);
 }

@@ -31,6 +31,7 @@ ENDS_WITH(corral_audit_options, reserved);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
 ENDS_WITH(corral_exec_options, reserved);
+ENDS_WITH(corral_stat, reserved);
 
 #define SIZED(type, first)                                                                         \
 	{ #type, first, sizeof(struct type) }
@@ -52,6 +53,7 @@ const struct sized sized_secret_options = SIZED(corral_secret_options, 56);
 const struct sized sized_question = SIZED(corral_question, 32);
 const struct sized sized_session_options = SIZED(corral_session_options, 40);
 const struct sized sized_exec_options = SIZED(corral_exec_options, 120);
+const struct sized sized_stat = SIZED(corral_stat, 40);
 
 static size_t size_of(const void *s) {
 	size_t size;

@@ -25,7 +25,7 @@ struct sized {
 extern const struct sized sized_options, sized_probe, sized_decision, sized_url_options,
 	sized_cow_options, sized_home_options, sized_leak, sized_scan_options, sized_scan_calls,
 	sized_secret_options, sized_denial, sized_identity, sized_audit_options, sized_question,
-	sized_session_options, sized_exec_options;
+	sized_session_options, sized_exec_options, sized_stat;
 
 /* A struct of the caller's, in *to; from NULL leaves *to, which holds the defaults. */
 int sized_in(const struct sized *type, const void *from, void *to, struct err *e);

@@ -121,7 +121,7 @@ static const struct row rows[CAUSE_COUNT] = {
 		"{path} is copy-on-write ({rule}, {origin}): file tools cannot write into the copy",
 		"change it with a command, or turn fs.cow off for the file tools", NULL, KEY_FS_COW},
 	[CAUSE_KEPT] = {ERR_PROTECTED, KEY_FS_PROTECT,
-		"{path} cannot be moved: it is or contains a mount point, a git repository, or a protected or "
+		"{path} cannot be moved or deleted: it is or contains a mount point, a git repository, or a protected or "
 		"denied name, which cannot be renamed while the run lasts",
 		NO_OPTION "do this step outside", NULL, KEY_FS_PROTECT},
 	[CAUSE_TOOLS] = {ERR_OUTSIDE, KEY_FS_TOOLS,

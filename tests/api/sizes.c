@@ -247,6 +247,7 @@ TEST(this_version_has_every_first_size_or_a_larger_one) {
 	CHECK_INT(sized_identity.first, 64);
 	CHECK_INT(sized_audit_options.first, 104);
 	CHECK_INT(sized_question.first, 32);
+	CHECK_INT(sized_stat.first, 40);
 }
 
 TEST(the_size_of_the_first_version_is_accepted) {

@@ -147,7 +147,7 @@ def portable(tree):
 # The functions that a row of the table has, and the files that know the kernel's row by name: sessions, the pool, the
 # recorder of a host and the view of the file tools are its own.
 BEHIND = re.compile(r"\b(spawn_start|spawn_read|spawn_finish|plan_build|probe_(broker|cgroups|scope|sampling|without_namespaces))\(")
-KERNELS_OWN = ("src/run/session.c", "src/run/keeper.c", "src/lib/snapshot.c", "src/lib/files.c")
+KERNELS_OWN = ("src/run/session.c", "src/run/keeper.c", "src/lib/snapshot.c", "src/lib/files.c", "src/lib/file_task.c")
 
 
 @check("a run reaches its backend through the table alone", append("src/run/start.c", "spawn_finish(&c, NULL);\n"))

@@ -133,6 +133,44 @@ static void do_link(const char *words, const char *path) {
 	(void)unlink(path);
 }
 
+/* The directory that the path's last name lies in: before the call, which may change that. */
+static int open_parent(const char *path) {
+	char parent[2 * PATH_MAX];
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/') {
+		len--;
+	}
+	while (len > 0 && path[len - 1] != '/') {
+		len--;
+	}
+	(void)snprintf(parent, sizeof parent, "%.*s", len == 0 ? 1 : (int)len,
+		       len == 0 ? "." : path);
+	return open(parent, O_PATH | O_CLOEXEC);
+}
+
+/* "ok IN -": which directory the name lay in. */
+static void do_change(const struct operation *op) {
+	int dir = open_parent(op->first), rc;
+
+	if (strcmp(op->what, "mkdir") == 0) {
+		rc = mkdir(op->first, 0777);
+	} else if (strcmp(op->what, "move") == 0) {
+		rc = renameat2(AT_FDCWD, op->first, AT_FDCWD, op->second, RENAME_NOREPLACE);
+	} else {
+		rc = unlink(op->first);
+		rc = rc != 0 && errno == EISDIR ? rmdir(op->first) : rc;
+	}
+	if (rc != 0) {
+		refuse();
+	} else {
+		printf("ok %s -\n", where(dir));
+	}
+	if (dir >= 0) {
+		close(dir);
+	}
+}
+
 int main(void) {
 	static struct operation op;
 
@@ -147,6 +185,9 @@ int main(void) {
 			do_list(op.first);
 		} else if (strcmp(op.what, "link") == 0) {
 			do_link(op.first, op.second);
+		} else if (strcmp(op.what, "mkdir") == 0 || strcmp(op.what, "remove") == 0 ||
+			   strcmp(op.what, "move") == 0) {
+			do_change(&op);
 		} else {
 			return 2;
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What both sides of the parity test share: operations on stdin, one a line,
  *
- *     read|write|list|create|link HEX [HEX]
+ *     read|write|list|create|link|mkdir|remove|move HEX [HEX]
  *
- * with the bytes of the path in hex (a link: its words, then its path), and one
- * line of answer each. */
+ * with the bytes of the path in hex (a link: its words, then its path; a move: the old path, then
+ * the new one), and one line of answer each. */
 #ifndef CORRAL_TESTS_PROPS_PARITY_H
 #define CORRAL_TESTS_PROPS_PARITY_H
 

@@ -80,6 +80,21 @@ static void do_link(const struct corral_files *files, const struct operation *op
 	}
 }
 
+static void do_change(const struct corral_files *files, const struct operation *op) {
+	struct corral_error err;
+	int rc = strcmp(op->what, "mkdir") == 0
+			 ? corral_files_make_directory(files, op->first, 0, &err)
+		 : strcmp(op->what, "move") == 0
+			 ? corral_files_move(files, op->first, op->second, 0, &err)
+			 : corral_files_delete(files, op->first, 0, &err);
+
+	if (rc != 0) {
+		refuse(&err);
+	} else {
+		printf("ok -\n");
+	}
+}
+
 static int open_files(char **words, struct corral_policy *policy, struct corral_files **files) {
 	struct corral_error err;
 	int by_name = words[0] != NULL && strcmp(words[0], "--by-name") == 0;
@@ -124,6 +139,9 @@ int main(int argc, char **argv) {
 			do_list(files, op.first);
 		} else if (strcmp(op.what, "link") == 0) {
 			do_link(files, &op);
+		} else if (strcmp(op.what, "mkdir") == 0 || strcmp(op.what, "remove") == 0 ||
+			   strcmp(op.what, "move") == 0) {
+			do_change(files, &op);
 		} else {
 			do_write(files, &op, strcmp(op.what, "create") == 0 ? CORRAL_WRITE_NEW : 0);
 		}
