@@ -105,7 +105,13 @@ void mcp_run_in_session(const struct mcp_call *call, const char *const *argv,
 /* The reply of a result, which it frees. */
 void mcp_run_finish(struct corral_result *result, struct mcp_reply *reply);
 
-mcp_tool_fn mcp_run_shell, mcp_run_exec, mcp_run_make_directory, mcp_run_move, mcp_run_delete;
+/* Runs a script of ours with these arguments of the call as $1 and $2; names ends with NULL.  The
+ * data of a success is {"done": true}. */
+void mcp_run_script(const struct mcp_call *call, const char *script, const char *const *names,
+		    struct mcp_reply *reply);
+
+mcp_tool_fn mcp_run_shell, mcp_run_exec;
+mcp_tool_fn mcp_names_make_directory, mcp_names_move, mcp_names_delete;
 mcp_tool_fn mcp_files_read, mcp_files_write, mcp_files_edit, mcp_files_list, mcp_files_send;
 mcp_tool_fn mcp_report_status, mcp_report_explain, mcp_report_why;
 

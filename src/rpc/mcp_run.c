@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The MCP tools that run a command: shell, exec, and make_directory, move, delete, which are fixed
- * commands of the sandbox.
- *
- * A move and a deletion touch names, and the rules about names are the broker's: a command inside
- * has them all, and no name is resolved outside.
+/* The MCP tools that run a command: shell, exec; and the scripts of mcp_names.c.
  *
  * Should:   run every command by corral_run() with a policy derived from the server's.
  * Must not: set a key from an argument except chdir (after a check), env.set, and a time-out that
@@ -14,7 +10,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,34 +269,14 @@ void mcp_run_exec(const struct mcp_call *call, struct mcp_reply *reply) {
 	run_with(call, argv, reply);
 }
 
-/* ---- names ---- */
+/* ---- a script of ours ---- */
 
-/* A path in /tmp, or another place of a single run, is refused: it would be gone at once.  In a
- * session it stays.  The
- * directory is checked, not the name: the name may be a symlink, and the sandbox has the rules
- * about names. */
-static int check_directory_of(const struct mcp_call *call, const char *path,
-			      struct mcp_reply *reply) {
-	auto_free char *copy = strdup(path);
-
-	if (copy == NULL || path[0] == '\0') {
-		mcp_text_misuse(reply, copy == NULL ? "out of memory" : "The path is empty.");
-		return -1;
-	}
-	struct corral_check check = {.path = dirname(copy), .write = 1};
-	return call->config->session != NULL ? 0 : check_path(call, &check, reply);
-}
-
-/* Runs a script of ours with the paths as $1 and $2. */
-static void run_script(const struct mcp_call *call, const char *script, const char *const *names,
-		       struct mcp_reply *reply) {
+void mcp_run_script(const struct mcp_call *call, const char *script, const char *const *names,
+		    struct mcp_reply *reply) {
 	const char *argv[] = {DEFAULT_SHELL, "-c", script, "corral", NULL, NULL, NULL};
 
 	for (size_t i = 0; names[i] != NULL; i++) {
 		argv[4 + i] = mcp_text_argument(call, names[i]);
-		if (check_directory_of(call, argv[4 + i], reply) != 0) {
-			return;
-		}
 	}
 	run_with(call, argv, reply);
 	const json_t *code = json_object_get(reply->data, "exit_code");
@@ -313,34 +288,4 @@ static void run_script(const struct mcp_call *call, const char *script, const ch
 		buf_init(&reply->text);
 		buf_puts(&reply->text, "Done.");
 	}
-}
-
-void mcp_run_make_directory(const struct mcp_call *call, struct mcp_reply *reply) {
-	static const char *const names[] = {"path", NULL};
-
-	run_script(call, "exec mkdir -p -- \"$1\"", names, reply);
-}
-
-#define MUST_EXIST "[ -e \"$1\" ] || [ -L \"$1\" ] || { echo \"$1 does not exist\" >&2; exit 1; }; "
-#define MUST_BE_FREE                                                                               \
-	"if [ -e \"$2\" ] || [ -L \"$2\" ]; then echo \"$2 exists already\" >&2; exit 1; fi; "
-
-void mcp_run_move(const struct mcp_call *call, struct mcp_reply *reply) {
-	static const char *const names[] = {"from", "to", NULL};
-	const char *script = mcp_text_flag(call, "overwrite", false)
-				     ? MUST_EXIST "exec mv -f -T -- \"$1\" \"$2\""
-				     : MUST_EXIST MUST_BE_FREE "exec mv -T -- \"$1\" \"$2\"";
-
-	run_script(call, script, names, reply);
-}
-
-void mcp_run_delete(const struct mcp_call *call, struct mcp_reply *reply) {
-	static const char *const names[] = {"path", NULL};
-	const char *script =
-		mcp_text_flag(call, "recursive", false) ? MUST_EXIST "exec rm -r -f -- \"$1\""
-							: MUST_EXIST
-			"if [ -d \"$1\" ] && [ ! -L \"$1\" ]; then exec rmdir -- \"$1\"; "
-			"fi; exec rm -f -- \"$1\"";
-
-	run_script(call, script, names, reply);
 }

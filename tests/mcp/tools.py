@@ -3,6 +3,7 @@
 import base64
 import os
 
+from boundary import outside_tmp
 from client import Client
 from harness import check, contains, equal
 
@@ -127,6 +128,34 @@ def register(suite):
         client.data("delete", path="a", recursive=True)
         check(not box.exists("ws/a"), "all is gone")
         client.refused("delete", "does not exist", path="a")
+
+    @suite.test("mcp: make_directory, move and delete are no commands: profiles that list commands do not refuse them", root=True)
+    def _(box):
+        box.write("ws/f", "x")
+        box.write("ws/t/a/.envrc", "kept")
+        box.write("ws/t/0", "first")
+        for profile in ("campaign", "minimal"):
+            client = Client(box, "--profile", profile)
+            client.refused("exec", "mkdir", program="mkdir", args=["new"])  # the control: as a command it is refused
+            equal(client.data("make_directory", path="new/deep"), {"done": True}, "make")
+            equal(client.data("move", **{"from": "f", "to": "new/deep/f"}), {"done": True}, "move")
+            client.data("move", **{"from": "new/deep/f", "to": "f"})
+            equal(client.data("delete", path="new", recursive=True), {"done": True}, "delete")
+            check(not box.exists("ws/new") and box.read("ws/f") == "x", "the files on the host")
+            text = client.refused("delete", "nothing was deleted", ".envrc", "Remedy:", path="t", recursive=True)
+            check(box.exists("ws/t/0") and box.read("ws/t/a/.envrc") == "kept", text)
+            client.refused("make_directory", ".git/hooks", "Remedy:", path=".git/hooks")
+            client.refused("move", "Remedy:", **{"from": "f", "to": ".envrc"})
+            check(not box.exists("ws/.git") and not box.exists("ws/.envrc"), "a refused name was made")
+
+    @suite.test("mcp: a move between two grants copies, as mv does", base=outside_tmp)
+    def _(box):
+        box.write("ws/f", "x")
+        box.mkdir("more")
+        client = Client(box, "--write", f"{box.dir}/more")
+        client.data("move", **{"from": "f", "to": f"{box.dir}/more/g"})
+        check(not box.exists("ws/f") and box.read("more/g") == "x", "the moved file")
+        client.refused("move", "exists already", **{"from": f"{box.dir}/more/g", "to": f"{box.dir}/more/g"})
 
     @suite.test("mcp: send_file returns the whole file as a resource, and refuses a secret")
     def _(box):

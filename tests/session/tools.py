@@ -96,6 +96,32 @@ def test_file_tools_for_clients_with_a_token(service):
     service.good("session", "stop", made["id"])
 
 
+def test_names_where_commands_are_listed(service):
+    """make_directory, move and delete are no commands, except where only the session has the path."""
+    made = service.made("--profile", "campaign")
+    client = with_token(service, made["id"], made["token"])
+    ws = f"{service.place}/ws"
+    client.call("file.make_directory", path="n/deep")
+    client.call("file.write", path="n/a.txt", content="one\n")
+    client.call("file.move", **{"from": "n/a.txt", "to": "n/deep/b.txt"})
+    check(os.path.exists(f"{ws}/n/deep/b.txt"), "move")
+    with open(f"{ws}/n/.envrc", "w", encoding="utf-8") as file:
+        file.write("kept")
+    for method, params, words in (("file.delete", {"path": "n", "recursive": True}, "nothing was deleted"),
+                                  ("file.make_directory", {"path": ".git/hooks"}, "protected by"),
+                                  ("file.make_directory", {"path": "/usr/x"}, "fs.tools")):
+        try:
+            client.call(method, **params)
+            check(False, f"{method} {params} was allowed")
+        except Refused as refused:
+            check(words in refused.message, refused.message)
+    check(os.path.exists(f"{ws}/n/deep/b.txt") and not os.path.exists(f"{ws}/.git"), "a refusal changed something")
+    os.unlink(f"{ws}/n/.envrc")
+    client.call("file.delete", path="n", recursive=True)
+    check(not os.path.exists(f"{ws}/n"), "delete")
+    service.good("session", "stop", made["id"])
+
+
 def test_tools_of_a_role(service):
     made = service.made("--tools", "read_file,why")
     client = with_token(service, made["id"], made["token"])
