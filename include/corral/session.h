@@ -54,9 +54,14 @@ void corral_session_close(struct corral_session *session);
 const char *corral_session_id(const struct corral_session *session);
 const char *corral_session_level(const struct corral_session *session);
 
-/* 1 while it accepts commands; 0 after its processes have ended: one of them exceeded a limit of
- * the session, or a process of the sandbox was killed, which a command of it can do. */
+/* 1 while it accepts commands; 0 after its processes have ended: they exceeded a limit of the
+ * session, or a process of the sandbox was killed, which a command of it can do. */
 int corral_session_alive(struct corral_session *session);
+
+/* After its end: the limit that ended it, with the option that raises it; "" if none did.  Without
+ * a cgroup alone: a command that exceeds --memory or --processes is killed, and its session ends
+ * only if that does not help.  Valid until the next call with this session. */
+const char *corral_session_ending(struct corral_session *session);
 
 /* Becomes readable when it has ended.  Owned by the session. */
 int corral_session_fd(const struct corral_session *session);

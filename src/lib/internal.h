@@ -341,6 +341,9 @@ void result_take_hash(struct corral_result *result, const struct prepared *p);
 
 /* Computes ending and hint from the outcome. */
 void result_complete(struct corral_result *result);
+/* The sampled limit that ended a run, or false if none did. */
+bool result_overrun_text(const struct run_state_copy *run_state, const struct sampled *limits,
+			 char *out, size_t cap);
 
 /* What is known of a run that failed; all may be absent. */
 struct failed_run {

@@ -117,28 +117,16 @@ static const char *time_text(int64_t ms, char *out, size_t cap) {
 
 #define MIB (1024.0 * 1024.0)
 
-static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
-	const struct run_state_copy *run_state = &r->outcome.usage.run_state;
-
-	if (r->enforcement.memory_bytes == LIMIT_NONE) {
-		(void)snprintf(out, cap, "the kernel's OOM killer");
-	} else if (run_state->overrun == OVERRUN_MEMORY) {
+bool result_overrun_text(const struct run_state_copy *run_state, const struct sampled *limits,
+			 char *out, size_t cap) {
+	switch (run_state->overrun) {
+	case OVERRUN_MEMORY:
 		(void)snprintf(out, cap,
 			       "the memory limit of %.1f MiB: a sample found %.1f MiB (raise it "
 			       "with --memory)",
-			       (double)r->enforcement.memory_bytes / MIB,
+			       (double)limits->memory / MIB,
 			       (double)run_state->overrun_value / MIB);
-	} else {
-		(void)snprintf(out, cap, "the memory limit of %.1f MiB (--memory)",
-			       (double)r->enforcement.memory_bytes / MIB);
-	}
-}
-
-static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
-	const struct run_state_copy *run_state = &r->outcome.usage.run_state;
-	const struct sampled *limits = &r->enforcement.sampled;
-
-	switch (run_state->overrun) {
+		break;
 	case OVERRUN_PROCESSES:
 		(void)snprintf(out, cap,
 			       "the limit of %" PRId64 " processes: a sample found %" PRId64
@@ -157,12 +145,28 @@ static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
 			       "--processes, --disk)");
 		break;
 	case OVERRUN_NONE:
-	case OVERRUN_MEMORY:
+		return false;
+	}
+	return true;
+}
+
+static void ending_oom(const struct corral_result *r, char *out, size_t cap) {
+	const struct enforcement *n = &r->enforcement;
+
+	if (n->memory_bytes == LIMIT_NONE) {
+		(void)snprintf(out, cap, "the kernel's OOM killer");
+	} else if (!result_overrun_text(&r->outcome.usage.run_state, &n->sampled, out, cap)) {
+		(void)snprintf(out, cap, "the memory limit of %.1f MiB (--memory)",
+			       (double)n->memory_bytes / MIB);
+	}
+}
+
+static void ending_limit(const struct corral_result *r, char *out, size_t cap) {
+	if (!result_overrun_text(&r->outcome.usage.run_state, &r->enforcement.sampled, out, cap)) {
 		(void)snprintf(out, cap, "%s",
 			       r->outcome.signal == SIGXFSZ
 				       ? "the limit on file size (--max-file-size)"
 				       : "the limit on CPU time (--cpu-time)");
-		break;
 	}
 }
 

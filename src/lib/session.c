@@ -230,6 +230,17 @@ int corral_session_alive(struct corral_session *session) {
 	return session != NULL && session_alive(&session->engine);
 }
 
+const char *corral_session_ending(struct corral_session *session) {
+	if (session == NULL) {
+		return "";
+	}
+	const struct run_state_copy state = run_state_read(session->engine.running.child.run_state);
+	return result_overrun_text(&state, &session->prepared.plan.sampled, session->ending,
+				   sizeof session->ending)
+		       ? session->ending
+		       : "";
+}
+
 int corral_session_signal(struct corral_session *session, int signal) {
 	return session == NULL ? -1 : session_signal_all(&session->engine, signal);
 }

@@ -18,6 +18,7 @@ struct corral_session {
 	size_t nenv;
 	const struct corral_policy *policy; /* the caller's */
 	pthread_mutex_t lock;               /* of leaks, and of the audit log's descriptor */
+	char ending[160];                   /* of corral_session_ending() */
 };
 
 struct corral_exec {

@@ -333,6 +333,32 @@ void census_mark_beneath(struct census *c, const pid_t *tops, size_t n) {
 	}
 }
 
+/* ---- one process ---- */
+
+pid_t census_parse_inner(const char *text) {
+	const char *at = strstr(text, "\nNSpid:\t");
+	uint64_t pid = 0;
+
+	at = at == NULL ? "" : at + strlen("\nNSpid:\t");
+	while (read_number(&at, &pid)) {
+		at += *at == '\t';
+	}
+	return pid < PIDS_MAX ? (pid_t)pid : 0;
+}
+
+pid_t census_inner_pid(const struct census *c, const struct census_row *row) {
+	char text[8192]; /* behind the line of groups, of which there may be hundreds */
+
+	return read_file(c, row->pid, "status", text, sizeof text) <= 0 ? 0
+									: census_parse_inner(text);
+}
+
+bool census_is_same(const struct census *c, const struct census_row *row) {
+	struct census_row now;
+
+	return read_row(c, row->pid, &now) && now.parent == row->parent;
+}
+
 /* ---- the memory of one process ---- */
 
 static pid_t memory_of(const struct census *c, const struct census_row *row) {

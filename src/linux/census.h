@@ -52,6 +52,15 @@ bool census_take(struct census *c, struct census_sum *ret);
  * also from one that /proc hides. */
 void census_mark_beneath(struct census *c, const pid_t *tops, size_t n);
 
+/* The pid of a process in the innermost of its pid namespaces; 0: it has ended. */
+pid_t census_inner_pid(const struct census *c, const struct census_row *row);
+
+/* Whether the process of this row still has this pid: it lives, and its parent is the same. */
+bool census_is_same(const struct census *c, const struct census_row *row);
+
+/* The last number of the line NSpid of /proc/PID/status; 0: there is none. */
+pid_t census_parse_inner(const char *text);
+
 /* Anonymous memory of one process, in pages: no page is counted twice. */
 uint64_t census_private(const struct census *c, const struct census_row *row);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler processes: measure a run from outside, and kill it above a limit.
+/* The sampler processes: measure a run from outside, and kill it above a limit;
+ * of a session only the command with the largest part, where that helps (linux/sampler_trees.h).
  *
  * Should:   measure often enough that a run cannot take much more than its limit, with at
  *           most a fifth of one processor.
@@ -16,6 +17,7 @@
 #include "base/fd.h"
 #include "linux/kernel_api.h"
 #include "linux/sample_interval.h"
+#include "linux/sampler_trees.h"
 #include "linux/sched_slice.h"
 #include "linux/signals_reset.h"
 
@@ -55,6 +57,7 @@ struct sampler {
 	int64_t processors;
 	uint64_t page;
 	struct census census;
+	struct sampler_trees trees;
 	/* The last sum of PSS, and resident memory at that time. */
 	int64_t share, share_resident, share_next;
 };
@@ -89,17 +92,22 @@ static void sleep_ms(const struct sampler *s, int64_t ms) {
 
 /* ---- memory and processes ---- */
 
-static int64_t sum_of_shares(const struct sampler *s) {
-	const struct itimerval limit = {.it_value = {.tv_sec = SHARE_TIMEOUT_S}};
-	const struct itimerval off = {0};
-	uint64_t sum = 0;
+/* 0: no time limit for the sampler. */
+static void set_alarm(time_t seconds) {
+	const struct itimerval limit = {.it_value = {.tv_sec = seconds}};
 
 	(void)setitimer(ITIMER_REAL, &limit, NULL); /* fails only for a bad time */
+}
+
+static int64_t sum_of_shares(const struct sampler *s) {
+	uint64_t sum = 0;
+
+	set_alarm(SHARE_TIMEOUT_S);
 	for (size_t i = 0; i < s->census.count; i++) {
 		const struct census_row *row = &s->census.rows[i];
 		sum += row->ours ? census_share(&s->census, row) : 0;
 	}
-	(void)setitimer(ITIMER_REAL, &off, NULL); /* likewise */
+	set_alarm(0);
 	return (int64_t)sum;
 }
 
@@ -145,7 +153,18 @@ static int64_t memory_used(struct sampler *s, int64_t resident, int64_t limit) {
 	return s->share;
 }
 
-/* Milliseconds until the next sample; does not return when a limit is exceeded. */
+/* A limit is exceeded: ends one command of a session, or the run. */
+static void end_part(struct sampler *s, enum overrun why, int64_t value) {
+	set_alarm(SHARE_TIMEOUT_S);
+	bool ends_one = sampler_trees_kill(&s->trees, &s->census, why, value);
+	set_alarm(0);
+	if (!ends_one) {
+		end_run(s, why, value);
+	}
+	s->share_next = 0; /* the last sum has the memory of processes that are dying */
+}
+
+/* Milliseconds until the next sample; does not return when the run has to end. */
 static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
 	const struct plan *plan = s->run.plan;
 	int64_t memory = plan->sampled.memory, processes = plan->sampled.processes;
@@ -154,18 +173,21 @@ static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
 	if (processes != 0) {
 		int64_t count = (int64_t)sum->threads - (plan_lacks_namespaces(plan) ? WARDENS : 0);
 		if (count > processes) {
-			end_run(s, OVERRUN_PROCESSES, count);
+			end_part(s, OVERRUN_PROCESSES, count);
+			return PACE_MIN_MS;
 		}
 		next = sample_interval_processes(processes - count);
 	}
 	if (memory != 0) {
 		int64_t used = memory_used(s, (int64_t)(sum->pages * s->page), memory);
 		if (used >= memory) {
-			end_run(s, OVERRUN_MEMORY, used);
+			end_part(s, OVERRUN_MEMORY, used);
+			return PACE_MIN_MS;
 		}
 		int64_t soon = sample_interval_memory(memory - used, s->processors);
 		next = soon < next ? soon : next;
 	}
+	sampler_trees_rest(&s->trees, &s->census);
 	return next;
 }
 
@@ -258,6 +280,7 @@ int samplers_start(const struct sampled_run *run, struct samplers *ret, struct e
 		.run = *run,
 		.processors = sysconf(_SC_NPROCESSORS_ONLN),
 		.page = (uint64_t)sysconf(_SC_PAGESIZE),
+		.trees = {.warm = run->warm, .namespaces = !plan_lacks_namespaces(run->plan)},
 	};
 
 	if (s.processors < 1) {

@@ -11,7 +11,8 @@
  * of the sandbox or the outer warden when a limit is exceeded: the rest of the run ends with
  * it (linux/init.c, linux/warden.h).  It runs outside, as a child of the supervisor, because
  * the command cannot signal, trace or stop it there, /proc shows every process there, and a
- * file system that hangs delays neither pid 1's timers nor the broker.
+ * file system that hangs delays neither pid 1's timers nor the broker.  In a session it kills the
+ * processes of one command, if that is enough (linux/sampler_trees.h).
  *
  * Invariants:
  *  - a run without such a limit starts no sampler;
@@ -31,6 +32,7 @@
 #include <sys/types.h>
 
 struct disk_growth;
+struct warm_state;
 
 enum { SAMPLER_USE, SAMPLER_DISK, SAMPLERS };
 
@@ -49,6 +51,7 @@ struct sampled_run {
 	int pidfd;
 	pid_t pid;
 	struct disk_growth *growth;
+	struct warm_state *warm; /* a session's; NULL: none */
 };
 
 int samplers_start(const struct sampled_run *run, struct samplers *ret, struct err *e);

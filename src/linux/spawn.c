@@ -468,7 +468,8 @@ static int start_samplers(const struct spawn_request *r, struct disk_growth *gro
 					.run_state = child->run_state,
 					.pidfd = child->pidfd,
 					.pid = child->pid,
-					.growth = growth};
+					.growth = growth,
+					.warm = child->warm};
 
 	if (r->rehearse || samplers_start(&run, &child->samplers, e) == 0) {
 		return 0;

@@ -66,6 +66,17 @@ bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status) {
 	return free_slot_of(w, pid) && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+enum overrun warm_overrun_of(const struct warm_state *w, uint64_t exec, int64_t *ret_value) {
+	for (size_t i = 0; w != NULL && exec != 0 && i < WARM_OVERRUNS; i++) {
+		const struct warm_overrun *o = &w->overruns[i];
+		if (atomic_load(&o->exec) == exec) {
+			*ret_value = atomic_load(&o->value);
+			return (enum overrun)atomic_load(&o->limit);
+		}
+	}
+	return OVERRUN_NONE;
+}
+
 size_t warm_commands(const struct warm_state *w) {
 	size_t n = 0;
 

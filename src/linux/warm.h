@@ -44,6 +44,7 @@
 #ifndef CORRAL_LINUX_WARM_H
 #define CORRAL_LINUX_WARM_H
 
+#include "backend/backend.h"
 #include "base/err.h"
 #include "linux/census.h"
 
@@ -84,8 +85,19 @@ struct warm_slot {
 	uint64_t doomed;
 };
 
+/* A sampler has killed the tree of a command (linux/sampler_trees.h). */
+struct warm_overrun {
+	_Atomic uint64_t exec;  /* its number, written last; 0: none */
+	_Atomic uint32_t limit; /* enum overrun */
+	_Atomic int64_t value;
+};
+
+/* The last of them: each is read when its command ends, which is soon. */
+#define WARM_OVERRUNS 64
+
 struct warm_state {
 	struct warm_slot slots[WARM_SLOTS];
+	struct warm_overrun overruns[WARM_OVERRUNS]; /* of the sampler alone to write */
 };
 
 struct warm_rlimit {
@@ -196,6 +208,9 @@ bool warm_reap(struct warm_state *w, pid_t zygote, pid_t pid, int status);
 
 /* The number of the command that this process leads; 0: it is no leader. */
 uint64_t warm_exec_of_leader(struct warm_state *w, pid_t pid);
+
+/* The limit for which a sampler killed the tree of this command; OVERRUN_NONE: it did not. */
+enum overrun warm_overrun_of(const struct warm_state *w, uint64_t exec, int64_t *ret_value);
 
 /* The number of slots with a command. */
 size_t warm_commands(const struct warm_state *w);

@@ -260,19 +260,40 @@ static int not_started(const struct session_exec *x, struct err *e) {
 	}
 }
 
-/* The OOM killer killed a process of the session while the command ran, and the command ended by
- * SIGKILL: its own, or of a child of its shell. */
-static bool is_oom(const struct session_exec *x) {
+/* The command ended by SIGKILL: its own, or of a child of its shell. */
+static bool was_killed(const struct session_exec *x) {
 	int status = x->report.status;
+
+	return x->reported && ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+			       (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL));
+}
+
+/* The OOM killer killed a process of the session while the command ran. */
+static bool is_oom(const struct session_exec *x) {
 	struct usage now;
 
-	if (x->session->running.child.cgroup == NULL || !x->reported ||
-	    !((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
-	      (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL))) {
+	if (x->session->running.child.cgroup == NULL || !was_killed(x)) {
 		return false;
 	}
 	cgroup_usage(x->session->running.child.cgroup, &now);
 	return now.oom_kills > x->oom_kills;
+}
+
+/* A sampler killed the tree of this command. */
+static void take_overrun(const struct session_exec *x, struct usage *u, struct ending *end) {
+	int64_t value = 0;
+	enum overrun limit = warm_overrun_of(x->session->running.child.warm, x->number, &value);
+
+	if (limit == OVERRUN_NONE || !was_killed(x)) {
+		return;
+	}
+	u->run_state.overrun = limit;
+	u->run_state.overrun_value = value;
+	u->oom = limit == OVERRUN_MEMORY;
+	if (!u->oom && !end->forced) {
+		end->forced = true;
+		end->force = REASON_LIMIT;
+	}
 }
 
 static void result_of(const struct session_exec *x, struct outcome *o) {
@@ -296,6 +317,7 @@ static void result_of(const struct session_exec *x, struct outcome *o) {
 	if (!x->reported) {
 		u.run_state = run_state_read(r->child.run_state);
 	}
+	take_overrun(x, &u, &end);
 	outcome_fill(o, &end, &u, r->plan);
 	netlog_read(r->child.ledger, r->child.refusals, &o->network);
 	netlog_since(&o->network, &x->before);

@@ -305,6 +305,8 @@ const struct cpu_total *live_cpu(struct live *l);
 void live_check_cpu(struct live *l, int64_t now);
 /* Stores the values that its policy resolved to (WIRE_READY). */
 void live_record_resolved(struct live *l, const json_t *value);
+/* A limit has ended its sandbox (WIRE_ENDING); the end of the supervisor follows. */
+void live_record_ending(struct live *l, const char *text);
 /* Begins to end a session; a second call does nothing. */
 void live_stop(struct live *l, const char *reason);
 void live_stop_all(struct daemon *d, const char *reason);

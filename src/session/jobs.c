@@ -77,6 +77,19 @@ static void report_status(const struct job *j, const struct corral_result *resul
 	report_end(j, how);
 }
 
+/* A limit of the session ended the command: this is in the session's record too. */
+static void report_limit(const struct job *j, const struct corral_result *result) {
+	const char *reason = corral_result_reason(result);
+	char text[256];
+
+	if (streq(reason, "oom") || streq(reason, "limit")) {
+		(void)snprintf(text, sizeof text, "command %u was ended by %s", j->call,
+			       corral_result_ending(result));
+		supervisor_send(j->owner->channel, WIRE_ACTIVITY, 0,
+				json_pack("{s:s, s:s}", "kind", "limit", "text", text));
+	}
+}
+
 /* {"status", "reason", "notes"}, a NUL, and the result object: the daemon passes both on without
  * reading them. */
 static void result_texts(struct buf *out, const struct corral_result *result, const char *text) {
@@ -272,9 +285,11 @@ static void run_job(struct job *j) {
 	} else if (corral_session_run(j->owner->session, j->argv, &how, &result, &err) != 0) {
 		fail_job(j, &err);
 	} else if (j->client >= 0) {
+		report_limit(j, result);
 		supervisor_direct_send_result(j, result);
 		j->result = result; /* the client waits: the daemon gets it later */
 	} else {
+		report_limit(j, result);
 		jobs_send_result(j, result);
 		corral_result_free(result);
 	}

@@ -398,6 +398,9 @@ static void channel_ready(struct watch *w, uint32_t events) {
 	case WIRE_ACTIVITY:
 		record_activity(l, &m);
 		break;
+	case WIRE_ENDING:
+		live_record_ending(l, m.text);
+		break;
 	case WIRE_DECISIONS:
 		commands_decided(l, m.call, m.text);
 		break;

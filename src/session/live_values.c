@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a live session: those that its policy resolved to, and its processor time.
+/* Values of a live session: those that its policy resolved to, its processor time, its end.
  *
  * Should:   end a session whose processes have used the time of --cpu-total.
  * Must not: end one for time that a sample counts twice.
@@ -27,6 +27,17 @@ void live_record_resolved(struct live *l, const json_t *value) {
 	if (store_set_resolved(l->daemon->store, l->id, &r, &e) != 0) {
 		daemon_log("%s: cannot record its values: %s", l->id, e.what);
 	}
+}
+
+void live_record_ending(struct live *l, const char *text) {
+	json_t *value = json_loads(text, 0, NULL);
+	const char *limit = json_string_value(json_object_get(value, "text"));
+
+	if (limit != NULL && l->kill_at == 0) { /* else it stops for another reason */
+		(void)snprintf(l->reason, sizeof l->reason, "its sandbox was ended by %s", limit);
+		daemon_activity(l->daemon, l->id, "limit", l->reason);
+	}
+	json_decref(value);
 }
 
 const struct cpu_total *live_cpu(struct live *l) {

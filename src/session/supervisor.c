@@ -234,7 +234,11 @@ static json_t *resolved(const struct corral_policy *policy) {
 /* The sandbox has ended by itself: its commands are lost, and their threads report it. */
 static _Noreturn void end(struct supervisor *s) {
 	int64_t until = clock_ms() + GRACE_MS;
+	const char *limit = corral_session_ending(s->session);
 
+	if (limit[0] != '\0') {
+		supervisor_send(s->channel, WIRE_ENDING, 0, json_pack("{s:s}", "text", limit));
+	}
 	while (clock_ms() < until && jobs_count(s) > 0) {
 		relay_for_a_step(s);
 	}

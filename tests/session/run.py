@@ -22,6 +22,7 @@ import overview  # noqa: E402
 import pool  # noqa: E402
 import questions  # noqa: E402
 import scopes  # noqa: E402
+import limits  # noqa: E402
 import lock  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
@@ -45,7 +46,7 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, direct, bridge, copies, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
+        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 

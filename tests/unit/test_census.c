@@ -53,6 +53,13 @@ TEST(a_line_that_is_cut_is_no_row) {
 	}
 }
 
+TEST(the_innermost_pid_is_the_last_one) {
+	CHECK_INT(census_parse_inner("Name:\tsh\nTgid:\t70\nNSpid:\t70\t12\t3\nNSpgid:\t9\n"), 3);
+	CHECK_INT(census_parse_inner("Name:\tsh\nNSpid:\t70\nNSpgid:\t9\n"), 70);
+	CHECK_INT(census_parse_inner("Name:\tNSpid:\nTgid:\t70\n"), 0);
+	CHECK_INT(census_parse_inner("Name:\tsh\nNSpid:\t"), 0);
+}
+
 TEST(a_share_is_anonymous_and_shared_memory_and_swap) {
 	static const char text[] =
 		"5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:  9000 kB\n"
