@@ -179,3 +179,8 @@ int corral_files_chmod(const struct corral_files *files, const char *path, unsig
 #endif
 
 #endif
+/* Writes the record `deny.rpc` of the audit log: the caller refused requests of the session's
+ * commands, or of its clients.  count: how many of them since the last record. */
+void corral_session_refused(struct corral_session *session, const char *method, const char *why,
+			    uint64_t count);
+

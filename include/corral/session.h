@@ -66,6 +66,11 @@ const char *corral_session_ending(struct corral_session *session);
 /* Becomes readable when it has ended.  Owned by the session. */
 int corral_session_fd(const struct corral_session *session);
 
+/* Writes the record `deny.rpc` of the audit log: the caller refused requests of the session's
+ * commands, or of its clients.  count: how many of them since the last record. */
+void corral_session_refused(struct corral_session *session, const char *method, const char *why,
+			    uint64_t count);
+
 /* Sends a signal to every process of its commands, also to those in the background. */
 int corral_session_signal(struct corral_session *session, int signal);
 
@@ -178,3 +183,10 @@ void corral_exec_free(struct corral_exec *exec);
 #endif
 
 #endif
+/* For the audit log: the caller's scanner found a secret in the content of this file, or in a text
+ * for it, and the caller refused it, or replaced it (blocked 0).  corral_files_free() writes the
+ * records.  corral_files_send() writes those of scan.files itself, and one of the file. */
+struct corral_finding;
+int corral_files_leak(struct corral_files *files, const char *path,
+		      const struct corral_finding *finding, int blocked, struct corral_error *err);
+

@@ -66,13 +66,14 @@ enum audit_denied {
 	AUDIT_DENIED_COMMAND, /* deny.cmd */
 	AUDIT_DENIED_SYSCALL, /* deny.syscall */
 	AUDIT_DENIED_LIMIT,   /* deny.limit */
+	AUDIT_DENIED_RPC,     /* deny.rpc */
 };
 
-/* One refusal, from the broker, the gate, a file tool or the command rules. */
+/* One refusal, from the broker, the gate, a file tool, the command rules or the daemon. */
 struct audit_denial {
 	enum audit_denied what;
 	const char *op;         /* "open", "connect", "resolve", "execute", … */
-	const char *object;     /* path, host, command or system call */
+	const char *object;     /* path, host, command, system call or method */
 	unsigned port;          /* 0: none */
 	const char *access;     /* "read", "write", "network"; or NULL */
 	const char *error;      /* "EACCES"; or NULL */
@@ -83,6 +84,7 @@ struct audit_denial {
 };
 
 struct audit_leak {
+	const char *path; /* of the file of a file tool; or NULL */
 	const char *kind, *stream, *view, *fingerprint;
 	const char *action; /* "warned", "redacted", "blocked", "killed": the verdict */
 	uint64_t count;
@@ -109,6 +111,9 @@ void audit_put_degraded(struct buf *out, const struct audit_run_facts *f, const 
 /* `how` is "env" or "file". */
 void audit_put_secret(struct buf *out, const struct audit_run_facts *f, const char *name,
 		      const char *how);
+/* A file tool gave the whole file to its client. */
+void audit_put_sent(struct buf *out, const struct audit_run_facts *f, const char *path,
+		    uint64_t bytes);
 void audit_put_grant(struct buf *out, const struct audit_run_facts *f, const struct audit_grant *g);
 void audit_put_trust(struct buf *out, const struct audit_run_facts *f, const char *path,
 		     const char *sha256);

@@ -35,6 +35,7 @@ static const char names[AUDIT_MEMBERS][KEY_MAX] = {
 	[AUDIT_HOST] = "host",
 	[AUDIT_PROGRAM] = "program",
 	[AUDIT_SYSCALL] = "syscall",
+	[AUDIT_METHOD] = "method",
 	[AUDIT_PORT] = "port",
 	[AUDIT_ACCESS] = "access",
 	[AUDIT_ERRNO] = "errno",

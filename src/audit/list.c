@@ -80,11 +80,12 @@ static void put_run(struct pen *out, const struct audit_fields *f) {
 	put_words(out, f->at[AUDIT_COMMAND]);
 }
 
-/* The object of a record other than that of a run: path, host, program, leak, secret. */
+/* The object of a record other than that of a run: path, host, program, method, leak, secret. */
 static void put_object(struct pen *out, const struct audit_fields *f) {
 	static const enum audit_member members[] = {
-		AUDIT_OP,     AUDIT_PATH,   AUDIT_HOST,   AUDIT_PROGRAM, AUDIT_SYSCALL, AUDIT_LEAK,
-		AUDIT_SECRET, AUDIT_STREAM, AUDIT_ACCESS, AUDIT_LEVEL,   AUDIT_RULE,    AUDIT_WHY};
+		AUDIT_OP,     AUDIT_PATH, AUDIT_HOST,   AUDIT_PROGRAM, AUDIT_SYSCALL,
+		AUDIT_METHOD, AUDIT_LEAK, AUDIT_SECRET, AUDIT_STREAM,  AUDIT_ACCESS,
+		AUDIT_LEVEL,  AUDIT_RULE, AUDIT_WHY};
 	bool first = true;
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {

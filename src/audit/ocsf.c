@@ -43,8 +43,10 @@ static const struct row {
 	{"deny.cmd", CLASS_PROCESS, 1, SEVERITY_LOW, "Launch"},
 	{"deny.syscall", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "System call"},
 	{"deny.limit", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "Limit"},
+	{"deny.rpc", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_LOW, "Request"},
 	{"leak", CLASS_FINDING, 1, SEVERITY_HIGH, "Create"},
 	{"secret.used", CLASS_PROCESS, ACTIVITY_OTHER, SEVERITY_INFORMATIONAL, "Secret used"},
+	{"file.sent", CLASS_FILE, 2, SEVERITY_INFORMATIONAL, "Read"},
 	{"grant", CLASS_FILE, ACTIVITY_OTHER, SEVERITY_MEDIUM, "Grant"},
 	{"trust", CLASS_FILE, ACTIVITY_OTHER, SEVERITY_MEDIUM, "Trust"},
 };

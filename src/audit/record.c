@@ -19,10 +19,10 @@
 /* Of a path, a reason, a rule. */
 #define TEXT_MAX ((size_t)1024)
 
-const char *const audit_kinds[] = {"run",      "unsandboxed_run", "degraded",     "deny.path",
-				   "deny.net", "deny.cmd",        "deny.syscall", "deny.limit",
-				   "leak",     "secret.used",     "trust",        "grant",
-				   NULL};
+const char *const audit_kinds[] = {
+	"run",         "unsandboxed_run", "degraded",   "deny.path", "deny.net",
+	"deny.cmd",    "deny.syscall",    "deny.limit", "deny.rpc",  "leak",
+	"secret.used", "file.sent",       "trust",      "grant",     NULL};
 
 static void put_text(struct emit *j, const char *key, const char *text) {
 	if (text == NULL) {
@@ -117,6 +117,7 @@ void audit_put_denial(struct buf *out, const struct audit_run_facts *f,
 		[AUDIT_DENIED_COMMAND] = {"deny.cmd", "program"},
 		[AUDIT_DENIED_SYSCALL] = {"deny.syscall", "syscall"},
 		[AUDIT_DENIED_LIMIT] = {"deny.limit", "limit"},
+		[AUDIT_DENIED_RPC] = {"deny.rpc", "method"},
 	};
 	struct emit j;
 
@@ -139,6 +140,9 @@ void audit_put_leak(struct buf *out, const struct audit_run_facts *f, const stru
 	struct emit j;
 
 	begin(&j, out, f, (const char *const[]){"leak", l->action});
+	if (l->path != NULL) {
+		put_text(&j, "path", l->path);
+	}
 	put_text(&j, "leak", l->kind);
 	emit_string(&j, "stream", l->stream);
 	emit_string(&j, "view", l->view);
@@ -164,6 +168,16 @@ void audit_put_secret(struct buf *out, const struct audit_run_facts *f, const ch
 	begin(&j, out, f, (const char *const[]){"secret.used", "allowed"});
 	put_text(&j, "secret", name);
 	emit_string(&j, "how", how);
+	end(&j, f);
+}
+
+void audit_put_sent(struct buf *out, const struct audit_run_facts *f, const char *path,
+		    uint64_t bytes) {
+	struct emit j;
+
+	begin(&j, out, f, (const char *const[]){"file.sent", "allowed"});
+	put_text(&j, "path", path);
+	emit_int(&j, "bytes", (int64_t)bytes);
 	end(&j, f);
 }
 

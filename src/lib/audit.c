@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the audit records of a run: the run itself, its refusals, secrets and leaks.
+/* Writes the audit records of a run: the run itself, its refusals, secrets and leaks; and those of
+ * the file tools.
  *
  * Should:   write all records of a run with one append, after the command has ended, so that the
  *           command starts no later; use the descriptor that `corral ps` needs anyway.
@@ -226,12 +227,15 @@ static uint64_t put_denials(struct recording *r, const struct outcome *o) {
 	return all;
 }
 
-static uint64_t put_leaks(struct recording *r, const struct leak_log *log) {
+/* path: of a file tool; NULL: of a run. */
+static uint64_t put_leaks_of(struct buf *out, const struct audit_run_facts *facts, const char *path,
+			     const struct leak_log *log) {
 	uint64_t all = log->more;
 
 	for (size_t i = 0; i < log->n; i++) {
 		const struct leak_record *found = &log->records[i];
 		const struct audit_leak l = {
+			.path = path,
 			.kind = found->kind,
 			.stream = leak_place_name(found->place),
 			.view = found->view,
@@ -239,10 +243,14 @@ static uint64_t put_leaks(struct recording *r, const struct leak_log *log) {
 			.action = leak_action_name(found->action),
 			.count = found->count,
 		};
-		audit_put_leak(&r->out, &r->facts, &l);
+		audit_put_leak(out, facts, &l);
 		all += found->count;
 	}
 	return all;
+}
+
+static uint64_t put_leaks(struct recording *r, const struct leak_log *log) {
+	return put_leaks_of(&r->out, &r->facts, NULL, log);
 }
 
 static void put_grants(struct recording *r, const struct grants *list) {
@@ -385,18 +393,50 @@ void audit_trust(const struct host *host, const char *path, const char *sha256) 
 	append_one(host, &out);
 }
 
-void audit_denied(const struct prepared *p, const struct audit_denial *d) {
+/* Of a decision that is no run's. */
+static struct audit_run_facts facts_of(const struct prepared *p) {
 	const struct identity_report identity = identity_of(p);
-	const struct audit_run_facts facts = {
+
+	return (struct audit_run_facts){
 		.session = identity.session,
 		.agent = identity.agent,
 		.policy = p->policy.sha256[0] == '\0' ? NULL : p->policy.sha256,
 	};
+}
+
+static bool is_logged(const struct prepared *p) {
+	return policy_num(&p->policy, KEY_AUDIT_ENABLED) != 0;
+}
+
+void audit_denied(const struct prepared *p, const struct audit_denial *d) {
+	const struct audit_run_facts facts = facts_of(p);
 	struct buf out;
 
-	if (policy_num(&p->policy, KEY_AUDIT_ENABLED) != 0) {
+	if (is_logged(p)) {
 		buf_init(&out);
 		audit_put_denial(&out, &facts, d);
+		append_one(&p->host, &out);
+	}
+}
+
+void audit_file_leaks(const struct prepared *p, const char *path, const struct leak_log *found) {
+	const struct audit_run_facts facts = facts_of(p);
+	struct buf out;
+
+	if (found->n > 0 && is_logged(p)) {
+		buf_init(&out);
+		(void)put_leaks_of(&out, &facts, path, found); /* each record has its count */
+		append_one(&p->host, &out);
+	}
+}
+
+void audit_file_sent(const struct prepared *p, const char *path, uint64_t bytes) {
+	const struct audit_run_facts facts = facts_of(p);
+	struct buf out;
+
+	if (is_logged(p)) {
+		buf_init(&out);
+		audit_put_sent(&out, &facts, path, bytes);
 		append_one(&p->host, &out);
 	}
 }

@@ -88,8 +88,8 @@ static int check_kind(const char *kind, struct err *e) {
 	}
 	(void)err_set(e, ERR_USAGE, AUDIT_WHERE, "there are no records of kind \"%s\"", kind);
 	return err_fix(e, "use run, unsandboxed_run, degraded, deny, deny.path, deny.net, "
-			  "deny.cmd, deny.syscall, deny.limit, "
-			  "leak, secret.used, grant or trust");
+			  "deny.cmd, deny.syscall, deny.limit, deny.rpc, "
+			  "leak, secret.used, file.sent, grant or trust");
 }
 
 static int check_verdict(const char *verdict, struct err *e) {

@@ -10,6 +10,7 @@
 struct corral_files {
 	struct prepared base; /* host and policy; the plan is made for every call */
 	bool reject_links, slow;
+	struct file_leaks *leaks; /* of corral_files_leak(); or NULL */
 };
 
 /* One call: its plan, and the thread's capabilities, dropped as they are in the sandbox. */

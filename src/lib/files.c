@@ -12,6 +12,7 @@
 #include "base/errno_name.h"
 #include "base/str.h"
 #include "files/tools.h"
+#include "lib/file_leaks.h"
 #include "lib/file_task.h"
 #include "lib/file_verdict.h"
 #include "lib/leaks.h"
@@ -73,6 +74,7 @@ int corral_files_new(const struct corral_policy *policy, struct corral_files **f
 
 void corral_files_free(struct corral_files *files) {
 	if (files != NULL) {
+		file_leaks_end(files->leaks, &files->base);
 		arena_done(&files->base.arena);
 		free(files);
 	}
@@ -88,6 +90,25 @@ void corral_files_by_name(struct corral_files *files) {
 	if (files != NULL) {
 		files->slow = true;
 	}
+}
+
+int corral_files_leak(struct corral_files *files, const char *path,
+		      const struct corral_finding *finding, int blocked, struct corral_error *err) {
+	struct leak_record found = {.place = LEAK_IN_FILE,
+				    .action = blocked != 0 ? LEAK_BLOCK : LEAK_REDACT,
+				    .count = 1};
+	struct err e = {0};
+
+	if (lib_need(files, "files", err) != 0 || lib_need(path, "path", err) != 0 ||
+	    lib_need(finding, "finding", err) != 0) {
+		return -1;
+	}
+	(void)snprintf(found.kind, sizeof found.kind, "%s", finding->kind); /* may be cut */
+	(void)snprintf(found.view, sizeof found.view, "%s", finding->view); /* likewise */
+	(void)snprintf(found.fingerprint, sizeof found.fingerprint, "%s", finding->fingerprint);
+	return file_leaks_add(&files->leaks, &files->base, path, &found, &e) == 0
+		       ? 0
+		       : lib_fail(&e, err);
 }
 
 /* ---- the tools ---- */
@@ -235,6 +256,7 @@ int corral_files_send(const struct corral_files *files, const char *path,
 		rc = leaks_check_file(&files->base, path, &out, &e);
 	}
 	if (rc == 0) {
+		audit_file_sent(&files->base, path, out.len);
 		give_bytes(&out, bytes, len);
 	}
 	buf_done(&out);

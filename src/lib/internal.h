@@ -286,6 +286,9 @@ bool audit_failure(struct prepared *p, const char *const *argv, const struct err
 void audit_trust(const struct host *host, const char *path, const char *sha256);
 /* For a refusal of a file tool; the denial of a run is in its result. */
 void audit_denied(const struct prepared *p, const struct audit_denial *d);
+/* The secrets that a file tool found in this file; and a file that it gave to its client. */
+void audit_file_leaks(const struct prepared *p, const char *path, const struct leak_log *found);
+void audit_file_sent(const struct prepared *p, const char *path, uint64_t bytes);
 /* The log of this host; head is -1. */
 int audit_find(struct arena *a, const struct host *host, struct audit_place *ret, struct err *e);
 

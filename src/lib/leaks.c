@@ -379,11 +379,14 @@ int leaks_check_command(struct prepared *p, const char *const *argv, struct leak
 struct file_scan {
 	struct buf clean;
 	char kind[LEAK_KIND_MAX]; /* of the first finding; "" */
+	enum leak_action action;
+	struct leak_log found;
 };
 
 static void on_found_in_file(void *arg, const struct leak_finding *f) {
 	struct file_scan *s = arg;
 
+	leak_log_add(&s->found, f, LEAK_IN_FILE, s->action, NULL);
 	if (s->kind[0] == '\0') {
 		(void)snprintf(s->kind, sizeof s->kind, "%s", f->kind); /* may be cut */
 	}
@@ -410,7 +413,7 @@ int leaks_check_file(const struct prepared *p, const char *path, struct buf *con
 		     struct err *e) {
 	enum leak_action action = (enum leak_action)policy_num(&p->policy, KEY_SCAN_FILES);
 	const struct leak_rules rules = {0};
-	struct file_scan s = {0};
+	struct file_scan s = {.action = action};
 
 	if (action == LEAK_OFF || content->len == 0) {
 		return 0;
@@ -419,6 +422,8 @@ int leaks_check_file(const struct prepared *p, const char *path, struct buf *con
 	struct leak_scanner *scanner = leak_scanner_new(&rules, e);
 	int rc = scanner == NULL ? -1 : scan_file(scanner, content, &s, e);
 	leak_scanner_free(scanner);
+	audit_file_leaks(p, path, &s.found);
+	leak_log_done(&s.found);
 	if (rc == 0 && s.kind[0] != '\0' && action == LEAK_REDACT) {
 		buf_done(content);
 		*content = s.clean;

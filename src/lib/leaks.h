@@ -46,7 +46,7 @@ char **leak_names_clean_argv(struct arena *a, const struct leak_scanner *scanner
 /* ---- leaks.c ---- */
 
 /* The content of a file that is to be sent: scan.files decides whether a secret in it is replaced
- * or refused (ERR_LEAK).  `path` is for the message. */
+ * or refused (ERR_LEAK).  `path` is for the message and the audit log. */
 int leaks_check_file(const struct prepared *p, const char *path, struct buf *content,
 		     struct err *e);
 

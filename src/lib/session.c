@@ -241,6 +241,19 @@ const char *corral_session_ending(struct corral_session *session) {
 		       : "";
 }
 
+void corral_session_refused(struct corral_session *session, const char *method, const char *why,
+			    uint64_t count) {
+	const struct audit_denial d = {.what = AUDIT_DENIED_RPC,
+				       .op = "request",
+				       .object = method,
+				       .why = why,
+				       .count = count};
+
+	if (session != NULL && method != NULL) {
+		audit_denied(&session->prepared, &d);
+	}
+}
+
 int corral_session_signal(struct corral_session *session, int signal) {
 	return session == NULL ? -1 : session_signal_all(&session->engine, signal);
 }

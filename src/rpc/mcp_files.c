@@ -36,11 +36,21 @@ static struct corral_files *open_files(const struct mcp_call *call, struct mcp_r
 struct scanned {
 	struct buf clean;
 	char kind[80]; /* of the first finding; "" */
+	/* For the audit log: */
+	const struct mcp_call *call;
+	struct corral_files *files; /* NULL before the first finding */
+	bool blocks;
 };
 
 static void on_found(void *arg, const struct corral_finding *finding) {
 	struct scanned *s = arg;
+	struct corral_error unused;
 
+	if (s->files != NULL ||
+	    corral_files_new(s->call->config->policy, &s->files, &unused) == 0) {
+		(void)corral_files_leak(s->files, mcp_text_argument(s->call, "path"), finding,
+					s->blocks, &unused); /* the decision stands */
+	}
 	if (s->kind[0] == '\0') {
 		(void)strncat(s->kind, finding->kind, sizeof s->kind - 1);
 	}
@@ -53,18 +63,18 @@ static int on_output(void *arg, const void *bytes, size_t len) {
 	return buf_failed(&s->clean) ? -1 : 0;
 }
 
-static int scan(const struct mcp_call *call, const char *bytes, size_t len, struct scanned *s,
-		struct mcp_reply *reply) {
+static int scan(const char *bytes, size_t len, struct scanned *s, struct mcp_reply *reply) {
 	struct corral_scan_calls calls = {sizeof calls, on_found, on_output, s};
 	struct corral_scan_stream *stream = NULL;
 	struct corral_error err;
 
-	int rc = corral_scan_open(call->config->scanner, &calls, &stream, &err) != 0 ||
+	int rc = corral_scan_open(s->call->config->scanner, &calls, &stream, &err) != 0 ||
 				 corral_scan_feed(stream, bytes, len, &err) != 0 ||
 				 corral_scan_end(stream, &err) != 0
 			 ? -1
 			 : 0;
 	corral_scan_close(stream);
+	corral_files_free(s->files); /* writes the audit records */
 	if (rc != 0) {
 		mcp_text_error(reply, &err);
 	}
@@ -82,13 +92,13 @@ static int refuse_leak(const char *kind, const char *option, struct mcp_reply *r
 /* A text from the model that is to be written. */
 static int check_argument(const struct mcp_call *call, const char *bytes, size_t len,
 			  struct mcp_reply *reply) {
-	struct scanned s = {0};
+	struct scanned s = {.call = call, .blocks = true};
 
 	if (call->config->args == MCP_LEAK_PASS) {
 		return 0;
 	}
 	buf_init(&s.clean);
-	int rc = scan(call, bytes, len, &s, reply);
+	int rc = scan(bytes, len, &s, reply);
 	buf_done(&s.clean);
 	return rc == 0 && s.kind[0] != '\0' ? refuse_leak(s.kind, "--scan-args warn", reply) : rc;
 }
@@ -96,14 +106,12 @@ static int check_argument(const struct mcp_call *call, const char *bytes, size_t
 /* Content for the model: *bytes is replaced by the content without secrets. */
 static int clean_output(const struct mcp_call *call, char **bytes, size_t *len,
 			struct mcp_reply *reply) {
-	struct scanned s = {0};
+	struct scanned s = {.call = call, .blocks = call->config->output == MCP_LEAK_REFUSE};
 
 	buf_init(&s.clean);
-	int rc = scan(call, *bytes, *len, &s, reply);
+	int rc = scan(*bytes, *len, &s, reply);
 	if (rc == 0 && s.kind[0] != '\0') {
-		rc = call->config->output == MCP_LEAK_REFUSE
-			     ? refuse_leak(s.kind, "--scan-output redact", reply)
-			     : 0;
+		rc = s.blocks ? refuse_leak(s.kind, "--scan-output redact", reply) : 0;
 		buf_puts(&s.clean, "");
 		if (rc == 0) {
 			free(*bytes);

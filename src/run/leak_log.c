@@ -13,10 +13,11 @@
 #include <string.h>
 
 static const char *const places[] = {
-	[LEAK_IN_ARGS] = "arguments",     [LEAK_IN_ENV] = "environment",
-	[LEAK_IN_STDIN] = "stdin",        [LEAK_IN_STDOUT] = "stdout",
-	[LEAK_IN_STDERR] = "stderr",      [LEAK_IN_LINE] = "http-line",
-	[LEAK_IN_HEADER] = "http-header", [LEAK_IN_BODY] = "http-body",
+	[LEAK_IN_ARGS] = "arguments", [LEAK_IN_ENV] = "environment",
+	[LEAK_IN_STDIN] = "stdin",    [LEAK_IN_STDOUT] = "stdout",
+	[LEAK_IN_STDERR] = "stderr",  [LEAK_IN_FILE] = "file",
+	[LEAK_IN_LINE] = "http-line", [LEAK_IN_HEADER] = "http-header",
+	[LEAK_IN_BODY] = "http-body",
 };
 
 static const char *const actions[] = {
@@ -57,7 +58,12 @@ void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_
 	(void)snprintf(new.host, sizeof new.host, "%s", host == NULL ? "" : host); /* likewise */
 	(void)leak_view_text(f, new.view); /* returns new.view */
 	memcpy(new.fingerprint, f->fingerprint, sizeof new.fingerprint);
-	struct leak_record *known = find_record(log, &new);
+	leak_log_put(log, &new);
+}
+
+void leak_log_put(struct leak_log *log, const struct leak_record *new) {
+	struct leak_record *known = find_record(log, new);
+
 	if (log->records == NULL) {
 		log->records = calloc(LEAK_RECORDS, sizeof *log->records);
 	}
@@ -66,7 +72,7 @@ void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_
 	} else if (log->records == NULL || log->n == LEAK_RECORDS) {
 		log->more++;
 	} else {
-		log->records[log->n++] = new;
+		log->records[log->n++] = *new;
 	}
 }
 

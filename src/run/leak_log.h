@@ -18,6 +18,7 @@ enum leak_place {
 	LEAK_IN_STDIN,
 	LEAK_IN_STDOUT,
 	LEAK_IN_STDERR,
+	LEAK_IN_FILE,   /* of a file tool */
 	LEAK_IN_LINE,   /* of a plain HTTP request: its request line, */
 	LEAK_IN_HEADER, /* a field, a chunk extension or a trailer, */
 	LEAK_IN_BODY,   /* its content */
@@ -47,9 +48,11 @@ struct leak_log {
 /* host: NULL for none. */
 void leak_log_add(struct leak_log *log, const struct leak_finding *f, enum leak_place place,
 		  enum leak_action action, const char *host);
+/* A record with the count 1 that was made elsewhere. */
+void leak_log_put(struct leak_log *log, const struct leak_record *new);
 void leak_log_done(struct leak_log *log);
 
-/* "arguments", "environment", "stdin", "stdout", "stderr", "http-line", "http-header",
+/* "arguments", "environment", "stdin", "stdout", "stderr", "file", "http-line", "http-header",
  * "http-body"; "warned", "redacted", "blocked", "killed". */
 const char *leak_place_name(enum leak_place place);
 const char *leak_action_name(enum leak_action action);

@@ -155,6 +155,15 @@ struct call {
 	struct call *next;
 };
 
+/* Requests with a method that were refused for one reason. */
+#define DENIED_METHODS 48
+#define DENIED_REASONS 2
+struct denied {
+	const char *method;
+	uint64_t count; /* without a record */
+	int64_t due;    /* of the next record, CLOCK_MONOTONIC; 0: there was none */
+};
+
 /* A session that has not ended. */
 struct live {
 	struct daemon *daemon;
@@ -190,6 +199,9 @@ struct live {
 	int64_t failures_since;
 	unsigned reports;
 	int64_t reports_since;
+	/* Refused requests, by the row of the method and the reason (session/denied.c). */
+	struct denied denied[DENIED_METHODS][DENIED_REASONS];
+	int64_t denied_due; /* of the next record about them; 0: all have one */
 	struct live *next;
 };
 
@@ -328,6 +340,13 @@ uint32_t direct_socket_number(struct direct_counts *c);
 /* Receives the ends of commands of the short way that their clients know: a request that comes
  * after such an answer is served with them. */
 void direct_settle(struct daemon *d);
+
+/* ---- denied.c ---- */
+/* A request on the socket of the session was refused: for the audit log, if it was for its scope or
+ * token.  row: of the method, below DENIED_METHODS. */
+void denied_add(struct live *l, size_t row, const char *method, const struct fault *f);
+/* Records those that are due, or all; returns the next deadline, CLOCK_MONOTONIC, or 0. */
+int64_t denied_flush(struct live *l, int64_t now, bool all);
 
 /* ---- live_calls.c ---- */
 struct call *live_call(struct live *l, const struct request *r);

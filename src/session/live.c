@@ -546,7 +546,8 @@ void live_stop(struct live *l, const char *reason) {
 		return;
 	}
 	(void)snprintf(l->reason, sizeof l->reason, "%s", reason);
-	direct_socket_withdraw(l); /* H9 */
+	(void)denied_flush(l, clock_ms(), true); /* the supervisor reads them before WIRE_STOP */
+	direct_socket_withdraw(l);               /* H9 */
 	change_state(l, EVENT_STOP, reason, "");
 	l->kill_at = clock_ms() + STOP_MS;
 	if (live_send(l, &m) != 0) {
@@ -557,6 +558,13 @@ void live_stop(struct live *l, const char *reason) {
 void live_stop_all(struct daemon *d, const char *reason) {
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
 		live_stop(l, reason);
+	}
+}
+
+/* 0: no deadline. */
+static void sooner(int64_t *next, int64_t at) {
+	if (at != 0 && (*next == 0 || at < *next)) {
+		*next = at;
 	}
 }
 
@@ -572,14 +580,13 @@ int64_t lives_check(struct daemon *d, int64_t now) {
 			l->kill_at = now + STOP_MS; /* the pidfd reports the end */
 		}
 		live_check_cpu(l, now);
+		sooner(&next, denied_flush(l, now, false));
 		int64_t at = l->kill_at != 0 ? l->kill_at : l->deadline;
 		if (l->cpu_limit_ms != 0 && l->state == SESSION_RUNNING &&
 		    (at == 0 || l->cpu_at < at)) {
 			at = l->cpu_at;
 		}
-		if (at != 0 && (next == 0 || at < next)) {
-			next = at;
-		}
+		sooner(&next, at);
 	}
 	return next;
 }

@@ -236,6 +236,16 @@ static int serve(struct request *r, const struct message *m, json_t **ret, struc
 	return find_session(r, row, f) != 0 ? -1 : row->run(r, ret, f);
 }
 
+_Static_assert(ARRAY_LEN(rows) <= DENIED_METHODS, "struct live counts the refusals of each method");
+
+static void record_denied(const struct conn *c, const char *method, const struct fault *f) {
+	const struct request_row *row = find_row(method);
+
+	if (c->of_session && c->live != NULL && row != NULL) {
+		denied_add(c->live, (size_t)(row - rows), row->method, f);
+	}
+}
+
 /* A handler removes members of params, which no other function reads. */
 static void answer(struct conn *c, const struct message *m, json_t *params) {
 	struct fault f = {.code = FAULT_FAILED};
@@ -252,6 +262,7 @@ static void answer(struct conn *c, const struct message *m, json_t *params) {
 	json_decref(r.params);
 	if (rc != 0) {
 		c->daemon->counters.refused++;
+		record_denied(c, m->method, &f);
 	}
 	if (m->kind == MESSAGE_NOTIFICATION || r.deferred) {
 		json_decref(result);

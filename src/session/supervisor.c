@@ -246,6 +246,16 @@ static _Noreturn void end(struct supervisor *s) {
 	_exit(0);
 }
 
+/* The daemon does not know the session's policy, which says whether there is an audit log. */
+static void record_denial(struct supervisor *s, const char *text) {
+	json_t *value = json_loads(text, 0, NULL);
+
+	corral_session_refused(s->session, json_string_value(json_object_get(value, "method")),
+			       json_string_value(json_object_get(value, "why")),
+			       (uint64_t)json_integer_value(json_object_get(value, "count")));
+	json_decref(value);
+}
+
 static struct job *serve_channel(struct supervisor *s) {
 	struct wire_message m;
 	struct job *job = NULL;
@@ -267,6 +277,9 @@ static struct job *serve_channel(struct supervisor *s) {
 		break;
 	case WIRE_CANCEL:
 		s->cancels = jobs_cancel(s, m.call, false);
+		break;
+	case WIRE_DENIED:
+		record_denial(s, m.text);
 		break;
 	case WIRE_STOP:
 		stop(s);

@@ -24,6 +24,7 @@ enum wire_kind {
 	WIRE_TOOL,      /* daemon: a call of a tool (session/supervisor_tool.h) */
 	WIRE_PROGRESS,  /* supervisor: output of a call that runs */
 	WIRE_DECISIONS, /* supervisor: of the gate, while a command runs */
+	WIRE_DENIED,    /* daemon: {"method", "why", "count"}: requests were refused */
 	WIRE_ENDING,    /* supervisor: {"text"}: why its sandbox has ended */
 };
 

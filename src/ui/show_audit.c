@@ -34,7 +34,7 @@ static void filter(struct ui_page *p) {
 /* The object of the record, in its own words. */
 static void subject(struct ui_page *p, const json_t *r) {
 	static const char *const keys[] = {"path",    "host",  "name", "file",
-					   "syscall", "limit", "key"};
+					   "syscall", "limit", "key",  "method"};
 
 	if (json_object_get(r, "command") != NULL) {
 		page_command(p, r);

@@ -51,8 +51,8 @@ def four_runs(box):
         box.run("-c", f"exit {status}").exited(status)
 
 
-KINDS = {"run", "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd", "deny.syscall", "leak", "secret.used",
-         "trust"}
+KINDS = {"run", "unsandboxed_run", "degraded", "deny.path", "deny.net", "deny.cmd", "deny.syscall", "deny.rpc", "leak",
+         "secret.used", "file.sent", "trust"}
 
 
 def members(span):
@@ -73,6 +73,8 @@ def every_kind(box):
             f'"kind":"deny.net","id":"abcd",{denied},"host":"2001:db8::1","port":null,"count":1',
             f'"kind":"deny.net","id":null,{denied},"host":"192.0.2.1","port":1,"count":1',
             f'"kind":"deny.net","id":null,{denied},"host":"_a.b","port":0,"count":1',
+            '"kind":"deny.rpc","id":null,"session":"s","agent":null,"verdict":"denied","op":"request","method":"daemon.stop","count":3',
+            '"kind":"file.sent","id":null,"session":"s","agent":null,"verdict":"allowed","path":"a.txt","bytes":7',
             '"kind":"secret.used","id":"abcd","session":null,"agent":null,"verdict":"allowed","secret":"NAME","how":"env"',
             '"kind":"trust","id":null,"session":null,"agent":null,"verdict":"allowed","path":"/","sha256":"00"',
             '"kind":"run","id":7,"verdict":null,"exit":-1,"command":"x","usage":{"a":[{"b":[[1.5]]}]},"ok":true',

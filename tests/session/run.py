@@ -12,7 +12,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import bounds  # noqa: E402  the path has to be set first
+import audited  # noqa: E402  the path has to be set first
+import bounds  # noqa: E402
 import bridge  # noqa: E402
 import copies  # noqa: E402
 import direct  # noqa: E402
@@ -46,7 +47,7 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, tools, bounds, questions, overview]
+        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, audited, tools, bounds, questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 
