@@ -108,6 +108,13 @@ int corral_files_send(const struct corral_files *files, const char *path,
 		      const struct corral_scan *scan, char **bytes, size_t *len,
 		      struct corral_error *err);
 
+/* For the audit log: the caller's scanner found a secret in the content of this file, or in a text
+ * for it, and the caller refused it, or replaced it (blocked 0).  corral_files_free() writes the
+ * records.  corral_files_send() writes those of scan.files itself, and one of the file. */
+struct corral_finding;
+int corral_files_leak(struct corral_files *files, const char *path,
+		      const struct corral_finding *finding, int blocked, struct corral_error *err);
+
 /* Creates a symbolic link.  target is stored as given; it must name a path that may be read
  * in the sandbox, whether it exists or not, and on the host it must resolve to a path beneath
  * a directory that commands may write: an absolute path into a private HOME, /tmp, or /usr is
@@ -179,8 +186,3 @@ int corral_files_chmod(const struct corral_files *files, const char *path, unsig
 #endif
 
 #endif
-/* Writes the record `deny.rpc` of the audit log: the caller refused requests of the session's
- * commands, or of its clients.  count: how many of them since the last record. */
-void corral_session_refused(struct corral_session *session, const char *method, const char *why,
-			    uint64_t count);
-

@@ -66,6 +66,11 @@ const char *corral_session_ending(struct corral_session *session);
 /* Becomes readable when it has ended.  Owned by the session. */
 int corral_session_fd(const struct corral_session *session);
 
+/* The value of a key of its policy that is a time, in milliseconds: "session.timeout",
+ * "session.cpu_total".  The caller enforces these two, as the daemon does.  -1: none, or no such
+ * key. */
+int64_t corral_session_time(const struct corral_session *session, const char *key);
+
 /* Writes the record `deny.rpc` of the audit log: the caller refused requests of the session's
  * commands, or of its clients.  count: how many of them since the last record. */
 void corral_session_refused(struct corral_session *session, const char *method, const char *why,
@@ -183,10 +188,3 @@ void corral_exec_free(struct corral_exec *exec);
 #endif
 
 #endif
-/* For the audit log: the caller's scanner found a secret in the content of this file, or in a text
- * for it, and the caller refused it, or replaced it (blocked 0).  corral_files_free() writes the
- * records.  corral_files_send() writes those of scan.files itself, and one of the file. */
-struct corral_finding;
-int corral_files_leak(struct corral_files *files, const char *path,
-		      const struct corral_finding *finding, int blocked, struct corral_error *err);
-

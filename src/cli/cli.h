@@ -48,9 +48,8 @@ struct invocation {
 	const char *tools;     /* of mcp; NULL: all */
 	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
-	const char *session_name, *session_time, *token_file, *token_time, *exec_time, *exec_dir;
+	const char *session_name, *token_file, *token_time, *exec_time, *exec_dir;
 	const char *idle_exit;                /* of daemon; NULL: never */
-	const char *cpu_total;                /* of session create; NULL: no limit */
 	const char *bridge, *copy;            /* of session create */
 	const char *oci_runtime, *oci_policy; /* of oci; NULL: not given */
 	bool serial, terminal, detach;

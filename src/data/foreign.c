@@ -41,7 +41,7 @@ const struct foreign_row foreign_rows[] = {
 	{"sandbox.network.proxy_socket", NULL, "net.sockets", NULL, NULL, NULL},
 	{"sandbox.timeout_secs", NULL, "limits.timeout", NULL, NULL, NULL},
 	{"sandbox.workspace", NULL, "workspace", NULL, NULL, NULL},
-	{"session_limits.max_cpu_seconds", NULL, "limits.cpu_time", NULL, NULL, NULL},
+	{"session_limits.max_cpu_seconds", NULL, "session.cpu_total", NULL, NULL, NULL},
 	{"session_limits.max_file_size_mb", NULL, "limits.file_size", NULL, "M", NULL},
 	{"session_limits.max_memory_mb", NULL, "limits.memory", NULL, "M", NULL},
 	{"session_limits.max_open_files", NULL, "limits.open_files", NULL, NULL, NULL},

@@ -241,6 +241,16 @@ const char *corral_session_ending(struct corral_session *session) {
 		       : "";
 }
 
+int64_t corral_session_time(const struct corral_session *session, const char *name) {
+	const struct key *key = name == NULL ? NULL : key_by_name(name);
+
+	if (session == NULL || key == NULL || key->type != TYPE_DURATION) {
+		return -1;
+	}
+	const struct value *v = &session->prepared.policy.values[key - keys];
+	return v->set ? v->num : -1; /* LIMIT_NONE is -1 too */
+}
+
 void corral_session_refused(struct corral_session *session, const char *method, const char *why,
 			    uint64_t count) {
 	const struct audit_denial d = {.what = AUDIT_DENIED_RPC,

@@ -38,7 +38,9 @@ static const struct unit byte_units[] = {
 };
 
 static const struct unit time_units[] = {
-	{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}, {"", 1000}, {NULL, 0},
+	{"h", 3600000}, {"m", 60000}, {"s", 1000},
+	{"ms", 1},      {"", 1000},   {"d", 86400000}, /* behind "h": days are printed as hours */
+	{NULL, 0},
 };
 
 static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};

@@ -65,7 +65,7 @@ static void schema_number(struct emit *j, const struct key *k) {
 		break;
 	case TYPE_DURATION:
 		schema_integer(j, k, 1000);
-		schema_pattern(j, "^[0-9]+([Mm]?[Ss]|[Mm]|[Hh])?$");
+		schema_pattern(j, "^[0-9]+([Mm]?[Ss]|[Mm]|[Hh]|[Dd])?$");
 		break;
 	case TYPE_CPUS:
 		emit_object(j, NULL);

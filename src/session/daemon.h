@@ -176,7 +176,8 @@ struct live {
 	enum session_state state;
 	pid_t supervisor;
 	struct watch channel, ended, listener;
-	int64_t deadline;                  /* of the session, since 1970; 0: none */
+	int64_t began;                     /* CLOCK_MONOTONIC */
+	int64_t deadline;                  /* of the session, CLOCK_MONOTONIC; 0: none */
 	int64_t kill_at;                   /* while stopping, CLOCK_MONOTONIC; 0: not stopping */
 	int64_t cpu_limit_ms;              /* of all its processes together; 0: none */
 	int64_t cpu_at;                    /* of the next sample, with a limit; CLOCK_MONOTONIC */
@@ -315,7 +316,9 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
  * is due. */
 const struct cpu_total *live_cpu(struct live *l);
 void live_check_cpu(struct live *l, int64_t now);
-/* Stores the values that its policy resolved to (WIRE_READY). */
+/* Sets its limits, which its policy has (WIRE_READY). */
+void live_set_limits(struct live *l, const json_t *value);
+/* Stores the values that its policy resolved to, and its deadline (WIRE_READY). */
 void live_record_resolved(struct live *l, const json_t *value);
 /* A limit has ended its sandbox (WIRE_ENDING); the end of the supervisor follows. */
 void live_record_ending(struct live *l, const char *text);

@@ -275,6 +275,7 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 
 	(void)snprintf(l->run, sizeof l->run, "%s", run == NULL ? "" : run);
 	if (l->state == SESSION_STARTING) {
+		live_set_limits(l, json_object_get(info, "limits"));
 		live_record_resolved(l,
 				     json_object_get(info, "resolved")); /* H1: before the answer */
 		change_state(l, EVENT_READY, "", level == NULL ? "" : level);
@@ -520,8 +521,9 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 	(void)snprintf(l->name, sizeof l->name, "%s", row->name); /* it is valid: it fits */
 	(void)snprintf(l->token, sizeof l->token, "%s", token);
 	l->commands = commands_new(d, row->id);
+	l->began = clock_ms();
 	if (row->deadline != 0) {
-		l->deadline = clock_ms() + (row->deadline - row->created);
+		l->deadline = l->began + (row->deadline - row->created);
 	}
 	d->lives = l;
 	d->nlives++;
@@ -573,7 +575,9 @@ int64_t lives_check(struct daemon *d, int64_t now) {
 
 	for (struct live *l = d->lives; l != NULL; l = l->next) {
 		if (l->deadline != 0 && l->kill_at == 0 && now >= l->deadline) {
-			live_stop(l, "the time-out of the session");
+			live_stop(
+				l,
+				"the time-out of the session (session.timeout, --session-timeout)");
 		}
 		if (l->kill_at != 0 && now >= l->kill_at) {
 			(void)kill(l->supervisor, SIGKILL);

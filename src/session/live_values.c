@@ -7,6 +7,8 @@
  *           reached. */
 #include "session/daemon.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
 #define CPU_SAMPLE_MS 1000
@@ -16,13 +18,30 @@ static const char *text_of(const json_t *object, const char *key) {
 	return text == NULL ? "" : text;
 }
 
+static int64_t limit_of(const json_t *object, const char *key) {
+	return json_integer_value(json_object_get(object, key)); /* 0: none */
+}
+
+void live_set_limits(struct live *l, const json_t *value) {
+	int64_t timeout = limit_of(value, "timeout_ms");
+
+	l->deadline = timeout == 0 ? 0 : l->began + timeout;
+	l->cpu_limit_ms = limit_of(value, "cpu_total_ms");
+}
+
+/* CLOCK_MONOTONIC as milliseconds since 1970; 0 stays 0. */
+static int64_t wall_time(int64_t at) {
+	return at == 0 ? 0 : daemon_now() + at - clock_ms();
+}
+
 void live_record_resolved(struct live *l, const json_t *value) {
 	struct err e = {0};
 	const struct session_resolved r = {.workspace = text_of(value, "workspace"),
 					   .profile = text_of(value, "profile"),
 					   .mode = text_of(value, "mode"),
 					   .net = text_of(value, "net"),
-					   .policy = text_of(value, "policy")};
+					   .policy = text_of(value, "policy"),
+					   .deadline = wall_time(l->deadline)};
 
 	if (store_set_resolved(l->daemon->store, l->id, &r, &e) != 0) {
 		daemon_log("%s: cannot record its values: %s", l->id, e.what);
@@ -57,7 +76,7 @@ void live_check_cpu(struct live *l, int64_t now) {
 		char why[200];
 		(void)snprintf(why, sizeof why,
 			       "its processes used %lld.%lld s of processor time (%s), the limit "
-			       "is %lld s (--cpu-total)",
+			       "is %lld s (session.cpu_total, --cpu-total)",
 			       (long long)used->ms / 1000, (long long)used->ms % 1000 / 100,
 			       used->by_cgroup ? "by cgroup" : "sampled",
 			       (long long)l->cpu_limit_ms / 1000);

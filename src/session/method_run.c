@@ -165,7 +165,6 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 	    live_start(d, &row, token, r->params, &live, &f->e) != 0) {
 		return -1;
 	}
-	live->cpu_limit_ms = c.cpu;
 	live->tools = c.tools == NULL ? NULL : strdup(c.tools);
 	if ((c.tools != NULL && live->tools == NULL) || live_call(live, r) == NULL) {
 		live_stop(live, "out of memory");

@@ -272,9 +272,9 @@ int store_set_resolved(struct store *s, const char *id, const struct session_res
 	if (store_sql_prepare(s->db, &st, e,
 			      "UPDATE sessions SET workspace = iif(?2 = '', workspace, ?2),"
 			      " profile = iif(?3 = '', profile, ?3), mode = ?4, net = ?5,"
-			      " policy = ?6 WHERE id = ?1",
-			      "tttttt", id, r->workspace, r->profile, r->mode, r->net,
-			      r->policy) != 0) {
+			      " policy = ?6, deadline = ?7 WHERE id = ?1",
+			      "tttttti", id, r->workspace, r->profile, r->mode, r->net, r->policy,
+			      r->deadline) != 0) {
 		return -1;
 	}
 	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;

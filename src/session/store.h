@@ -60,6 +60,7 @@ int store_change_state(struct store *s, const struct state_change *c, enum sessi
 /* The values that the policy of a session resolved to; "" changes nothing. */
 struct session_resolved {
 	const char *workspace, *profile, *mode, *net, *policy;
+	int64_t deadline; /* since 1970; 0: none */
 };
 int store_set_resolved(struct store *s, const char *id, const struct session_resolved *r,
 		       struct err *e);

@@ -81,6 +81,38 @@ static _Noreturn void stop(struct supervisor *s) {
 
 /* ---- start ---- */
 
+/* Limits of the session: their names in requests, in the policy, and in WIRE_READY. */
+static const struct {
+	const char *param, *key;
+} times[] = {
+	{"timeout_ms", "session.timeout"},
+	{"cpu_total_ms", "session.cpu_total"},
+};
+
+static int apply_times(struct corral_policy *policy, const json_t *spec, struct corral_error *err) {
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		json_int_t ms = json_integer_value(json_object_get(spec, times[i].param));
+		char text[32];
+		(void)snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT "ms", ms);
+		if (ms > 0 && corral_policy_set_from(policy, times[i].key, text, "session.create",
+						     err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The values in force; without one of them the session has no such limit. */
+static json_t *limits_of(const struct corral_session *session) {
+	json_t *limits = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		int64_t ms = corral_session_time(session, times[i].key);
+		(void)json_object_set_new(limits, times[i].param, json_integer(ms < 0 ? 0 : ms));
+	}
+	return limits;
+}
+
 static int apply_settings(struct corral_policy *policy, const json_t *spec,
 			  struct corral_error *err) {
 	const char *file = json_string_value(json_object_get(spec, "file"));
@@ -94,6 +126,9 @@ static int apply_settings(struct corral_policy *policy, const json_t *spec,
 					   origin == NULL ? "session.create" : origin, err) != 0) {
 			return -1;
 		}
+	}
+	if (apply_times(policy, spec, err) != 0) {
+		return -1;
 	}
 	if (json_is_true(json_object_get(spec, "no_config"))) {
 		corral_policy_no_config(policy);
@@ -370,8 +405,9 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 		_exit(1);
 	}
 	supervisor_send(s.channel, WIRE_READY, 0,
-			json_pack("{s:s, s:s, s:o}", "level", corral_session_level(s.session),
-				  "run", corral_session_id(s.session), "resolved",
+			json_pack("{s:s, s:s, s:o, s:o}", "level", corral_session_level(s.session),
+				  "run", corral_session_id(s.session), "limits",
+				  limits_of(s.session), "resolved",
 				  resolved(s.tools.config.policy)));
 	if (copied.path[0] != '\0') {
 		supervisor_send(s.channel, WIRE_ACTIVITY, 0,

@@ -42,23 +42,19 @@ static json_t *environment_json(void) {
 
 static int create_params(const struct invocation *inv, json_t **ret, struct corral_error *err) {
 	auto_free char *saved = NULL, *cwd = getcwd(NULL, 0);
-	json_int_t timeout = 0, token = 0, cpu = 0;
+	json_int_t token = 0;
 
 	if (cwd == NULL) {
 		return usage_error(err, "change to a directory that exists: cd DIR",
 				   "cannot read the current directory");
 	}
 	if (corral_policy_save(inv->policy, &saved, err) != 0 ||
-	    verb_duration(inv->session_time, "--session-timeout", &timeout, err) != 0 ||
-	    verb_duration(inv->token_time, "--token-lifetime", &token, err) != 0 ||
-	    verb_duration(inv->cpu_total, "--cpu-total", &cpu, err) != 0) {
+	    verb_duration(inv->token_time, "--token-lifetime", &token, err) != 0) {
 		return -1;
 	}
 	json_t *params = json_loads(saved, 0, NULL);
 	if (params == NULL || json_object_set_new(params, "cwd", json_string(cwd)) != 0 ||
 	    json_object_set_new(params, "environment", environment_json()) != 0 ||
-	    json_object_set_new(params, "timeout_ms", json_integer(timeout)) != 0 ||
-	    json_object_set_new(params, "cpu_total_ms", json_integer(cpu)) != 0 ||
 	    json_object_set_new(params, "serial", json_boolean(inv->serial)) != 0 ||
 	    (inv->bridge != NULL &&
 	     json_object_set_new(params, "bridge", json_string(inv->bridge)) != 0) ||

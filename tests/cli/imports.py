@@ -152,10 +152,12 @@ def register(suite):
 
     @test("document 004: the limits of daemon.yaml, by import and as --policy")
     def _(box):
-        found = imported(box, "daemon.yaml", LIMITS)[1]["limits"]
-        equal(found, {"memory": "4096M", "cpu_time": 3600, "file_size": "100M", "open_files": 256, "processes": 50}, "values")
+        found = imported(box, "daemon.yaml", LIMITS)[1]
+        equal(found["limits"], {"memory": "4096M", "file_size": "100M", "open_files": 256, "processes": 50}, "values")
+        equal(found["session"], {"cpu_total": 3600}, "the session's processor time, and not that of each process")
         read = values(box, "daemon.yaml", LIMITS)
-        equal((read["limits.memory"], read["limits.cpu_time"], read["limits.file_size"]), (4 << 30, "1h", 100 << 20), "read")
+        equal((read["limits.memory"], read["session.cpu_total"], read["limits.file_size"]), (4 << 30, "1h", 100 << 20), "read")
+        equal(read["limits.cpu_time"], "none", "the limit of one process")
 
     @test("document 004: keys of daemon.yaml are neither printed nor set, and a run says so")
     def _(box):

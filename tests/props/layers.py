@@ -39,9 +39,9 @@ def number(value):
     if value in (None, "none"):
         return math.inf
     text = str(value)
-    match = re.fullmatch(r"([0-9.]+)(ms|s|m|h|[KMG])?", text)
+    match = re.fullmatch(r"([0-9.]+)(ms|s|m|h|d|[KMG])?", text)
     check(match, f"no number: {text}")
-    return float(match[1]) * {None: 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "K": 1 << 10, "M": 1 << 20,
+    return float(match[1]) * {None: 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "K": 1 << 10, "M": 1 << 20,
                               "G": 1 << 30}[match[2]]
 
 
@@ -85,6 +85,7 @@ KEYS = {
     "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
     "denials": among("all", "changes", "off"),
     "ask.timeout": smaller, "providers": same, "lock": among("workspace", "none"), "lock_wait": lambda old, new: True, "daemon.start": same, "daemon.idle": same,
+    "session.timeout": smaller, "session.cpu_total": smaller,
     "audit.enabled": among(True, False), "audit.required": among(True, False), "daemon.pool": smaller,
 }
 
@@ -110,6 +111,7 @@ SAYS = {
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
     "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
+    "session.timeout": ['"1d"', "9"], "session.cpu_total": ['"none"', "9"],
     "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'], "daemon.pool": ["0", "1"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted

@@ -229,7 +229,7 @@ def test_a_session_ends_at_its_time_out(service):
     check("time-out" in service.show(session)["reason"], f"its reason: {service.show(session)}")
     check(not marked(mark), "its command is alive")
     status, _, err = service.run("session", "create", "--session-timeout", "soon")
-    check(status == 2 and "invalid time" in err, f"an invalid time: {status} {err}")
+    check(status == 2 and "a time such as" in err, f"an invalid time: {status} {err}")
 
 
 def test_a_sandbox_that_is_killed_ends_its_session_and_no_other(service):

@@ -3,7 +3,7 @@
 import json
 import os
 
-from service import check, equal, marked, wait_until
+from service import acting_as, check, equal, marked, wait_until
 
 HOG = "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * (8 << 20)))\n"
 
@@ -89,3 +89,55 @@ def test_a_command_above_the_limit_of_processes_ends_alone(service):
     if service.level == "standard":
         equal(service.good("session", "exec", session, "--", "echo", "on"), "on\n", "a later command")
     service.good("session", "stop", session)
+
+
+def write_config(service, text):
+    """The user's policy file, which the daemon reads again; "" removes it."""
+    path = f"{service.place}/home/.config/corral/corral.toml"
+    with acting_as(service.uid):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if text:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            os.unlink(path)
+    service.good("daemon", "reload")
+
+
+def test_a_policy_file_limits_sessions(service):
+    """Time and processor time; an option may say less or more than the user's file, and a request of a client too."""
+    write_config(service, '[session]\ntimeout = "1h"\ncpu_total = "20m"\n')
+    try:
+        plain, other = service.create(), service.create("--session-timeout", "2d", "--cpu-total", "none")
+        client = service.client()
+        asked = client.call("session.create", cwd=service.workspace, timeout_ms=90000, cpu_total_ms=50000,
+                            settings=[["level", service.level]])["id"]
+        got = {name: service.show(session) for name, session in (("plain", plain), ("other", other), ("asked", asked))}
+        times = {name: (row["deadline"] - row["created"]) // 1000 for name, row in got.items()}
+        check(3590 <= times["plain"] <= 3610 and 172790 <= times["other"] <= 172810 and 89 <= times["asked"] <= 95, f"{times}")
+        equal({name: row["cpu"]["limit_ms"] for name, row in got.items()}, {"plain": 1200000, "other": 0, "asked": 50000}, "limits")
+        for session in (plain, other, asked):
+            service.good("session", "stop", session)
+        write_config(service, '[session]\ntimeout = "300ms"\n')
+        short = service.create()
+        check(wait_until(lambda: service.show(short)["state"] == "STOPPED"), "the session did not end")
+        check("session.timeout" in service.show(short)["reason"], service.show(short)["reason"])
+    finally:
+        write_config(service, "")
+
+
+def test_a_project_may_only_lower_the_limits_of_sessions(service):
+    with open(f"{service.workspace}/.corral.toml", "w", encoding="utf-8") as file:
+        file.write('[session]\ntimeout = "10m"\n')
+    try:
+        write_config(service, '[session]\ntimeout = "1h"\n')
+        session = service.create()
+        row = service.show(session)
+        equal((row["deadline"] - row["created"]) // 60000, 10, "minutes of a lower limit")
+        service.good("session", "stop", session)
+        write_config(service, '[session]\ntimeout = "5m"\n')
+        status, _, err = service.run("session", "create", "--level", service.level)
+        check(status != 0 and "session.timeout" in err, f"a higher limit: {status} {err}")
+    finally:
+        os.unlink(f"{service.workspace}/.corral.toml")
+        write_config(service, "")
