@@ -67,8 +67,8 @@ const char *corral_session_ending(struct corral_session *session);
 int corral_session_fd(const struct corral_session *session);
 
 /* The value of a key of its policy that is a time, in milliseconds: "session.timeout",
- * "session.cpu_total".  The caller enforces these two, as the daemon does.  -1: none, or no such
- * key. */
+ * "session.idle_timeout", "session.cpu_total".  The caller enforces these, as the daemon does.
+ * -1: none, or no such key. */
 int64_t corral_session_time(const struct corral_session *session, const char *key);
 
 /* Writes the record `deny.rpc` of the audit log: the caller refused requests of the session's

@@ -161,6 +161,7 @@ const struct option_row options[] = {
 	{"http", 0, "PORT", .id = OPTION_HTTP, .group = GROUP_RUN, .verbs = FOR_MCP, .help = "serve http://127.0.0.1:PORT/mcp instead of stdin; 0: a free port"},
 	{"name", 0, "NAME", .id = OPTION_SESSION_NAME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "a name for the session, besides its id"},
 	{"session-timeout", 0, "TIME", KEY(KEY_SESSION_TIMEOUT), .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session after TIME: 30s, 10m, 8h, 2d"},
+	{"session-idle-timeout", 0, "TIME", KEY(KEY_SESSION_IDLE_TIMEOUT), .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session when no command has run in it for TIME"},
 	{"cpu-total", 0, "TIME", KEY(KEY_SESSION_CPU_TOTAL), .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "end the session when its processes have used this processor time together"},
 	{"serial", 0, NULL, .id = OPTION_SERIAL, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "run one command at a time, in the order of the requests"},
 	{"token-file", 0, "FILE", .id = OPTION_TOKEN_FILE, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE | FOR_SESSION_EXEC | FOR_MCP, .help = "create: write the token to FILE; exec: read it (- is stdin); mcp: either"},

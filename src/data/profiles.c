@@ -60,6 +60,7 @@ const struct default_row default_rows[] = {
 	{KEY_LOCK, "none", NULL, "several agents may work in one tree"},
 	{KEY_LOCK_WAIT, "0", NULL, "an error at once names the run that has it"},
 	{KEY_SESSION_TIMEOUT, "none", NULL, "a session is the user's, who ends it"},
+	{KEY_SESSION_IDLE_TIMEOUT, "none", NULL, "a person may come back tomorrow"},
 	{KEY_SESSION_CPU_TOTAL, "none", NULL, "no default: it depends on the work"},
 	{KEY_DAEMON_START, "no", NULL, "a process that stays is the user's decision"},
 	{KEY_DAEMON_IDLE, "10m", NULL, "the next command of an agent comes within minutes"},

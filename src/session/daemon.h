@@ -101,6 +101,8 @@ enum scope {
 struct direct_counts {
 	_Atomic uint32_t last_call; /* number of the last command or call */
 	_Atomic uint32_t answered;  /* commands of the short way whose client has an answer */
+	_Atomic uint32_t running;   /* commands and calls of tools */
+	_Atomic int64_t ended_at;   /* the last of them, CLOCK_MONOTONIC; 0: none has ended */
 };
 
 struct daemon;
@@ -179,6 +181,8 @@ struct live {
 	int64_t began;                     /* CLOCK_MONOTONIC */
 	int64_t deadline;                  /* of the session, CLOCK_MONOTONIC; 0: none */
 	int64_t kill_at;                   /* while stopping, CLOCK_MONOTONIC; 0: not stopping */
+	int64_t ready_at;                  /* CLOCK_MONOTONIC */
+	int64_t idle_limit_ms;             /* without a command; 0: none */
 	int64_t cpu_limit_ms;              /* of all its processes together; 0: none */
 	int64_t cpu_at;                    /* of the next sample, with a limit; CLOCK_MONOTONIC */
 	struct cpu_total cpu;              /* the largest sample */
@@ -316,6 +320,8 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
  * is due. */
 const struct cpu_total *live_cpu(struct live *l);
 void live_check_cpu(struct live *l, int64_t now);
+/* Ends it when no command has run for session.idle_timeout; returns when to look again, or 0. */
+int64_t live_check_idle(struct live *l, int64_t now);
 /* Sets its limits, which its policy has (WIRE_READY). */
 void live_set_limits(struct live *l, const json_t *value);
 /* Stores the values that its policy resolved to, and its deadline (WIRE_READY). */

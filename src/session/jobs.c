@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/emit.h"
 #include "base/str.h"
 
@@ -372,6 +373,8 @@ static struct job *job_ended(struct job *j) {
 		s->jobs = next;
 	} else {
 		s->njobs--;
+		atomic_store(&s->direct.counts->ended_at, clock_ms());
+		atomic_store(&s->direct.counts->running, (uint32_t)s->njobs);
 	}
 	(void)pthread_mutex_unlock(&s->lock);
 	job_done(j);
@@ -469,6 +472,7 @@ static bool enqueue(struct supervisor *s, struct job *j) {
 		j->next = s->jobs;
 		s->jobs = j;
 		s->njobs++;
+		atomic_store(&s->direct.counts->running, (uint32_t)s->njobs);
 	}
 	(void)pthread_mutex_unlock(&s->lock);
 	return waits;

@@ -584,6 +584,7 @@ int64_t lives_check(struct daemon *d, int64_t now) {
 			l->kill_at = now + STOP_MS; /* the pidfd reports the end */
 		}
 		live_check_cpu(l, now);
+		sooner(&next, live_check_idle(l, now));
 		sooner(&next, denied_flush(l, now, false));
 		int64_t at = l->kill_at != 0 ? l->kill_at : l->deadline;
 		if (l->cpu_limit_ms != 0 && l->state == SESSION_RUNNING &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a live session: those that its policy resolved to, its processor time, its end.
  *
- * Should:   end a session whose processes have used the time of --cpu-total.
+ * Should:   end a session whose processes have used the time of --cpu-total, or that is idle.
  * Must not: end one for time that a sample counts twice.
  * Fails:    open for the values, which are for people; a limit that cannot be sampled is not
  *           reached. */
@@ -27,6 +27,8 @@ void live_set_limits(struct live *l, const json_t *value) {
 
 	l->deadline = timeout == 0 ? 0 : l->began + timeout;
 	l->cpu_limit_ms = limit_of(value, "cpu_total_ms");
+	l->idle_limit_ms = limit_of(value, "idle_timeout_ms");
+	l->ready_at = clock_ms();
 }
 
 /* CLOCK_MONOTONIC as milliseconds since 1970; 0 stays 0. */
@@ -82,4 +84,27 @@ void live_check_cpu(struct live *l, int64_t now) {
 			       (long long)l->cpu_limit_ms / 1000);
 		live_stop(l, why);
 	}
+}
+
+/* Processes in the background, the bridge and open connections are no commands. */
+int64_t live_check_idle(struct live *l, int64_t now) {
+	if (l->idle_limit_ms == 0 || l->state != SESSION_RUNNING) {
+		return 0;
+	}
+	if (l->calls != NULL || atomic_load(&l->counts->running) > 0) {
+		return now + l->idle_limit_ms;
+	}
+	int64_t ended = atomic_load(&l->counts->ended_at);
+	int64_t end = (ended > l->ready_at ? ended : l->ready_at) + l->idle_limit_ms;
+	if (now < end) {
+		return end;
+	}
+	char why[160];
+	(void)snprintf(why, sizeof why,
+		       "no command ran for %lld.%lld s (session.idle_timeout, "
+		       "--session-idle-timeout)",
+		       (long long)l->idle_limit_ms / 1000,
+		       (long long)l->idle_limit_ms % 1000 / 100);
+	live_stop(l, why);
+	return 0;
 }

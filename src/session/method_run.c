@@ -28,7 +28,7 @@ struct create {
 	const char *name, *cwd, *file, *bridge, *tools, *copy;
 	json_t *settings, *environment;
 	int serial, no_config;
-	json_int_t timeout, token, cpu;
+	json_int_t timeout, token, cpu, idle;
 };
 
 /* The value of a setting; "" if none has this key. */
@@ -94,22 +94,25 @@ static int check_create(const struct create *c, struct fault *f) {
 	if (c->cwd[0] != '/') {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");
 	}
-	if (c->timeout < 0 || c->timeout > DURATION_MAX_MS || c->cpu < 0 ||
-	    c->cpu > DURATION_MAX_MS || c->token < 0 || c->token > DURATION_MAX_MS) {
-		return fault_set(f, MESSAGE_INVALID_PARAMS,
-				 "params: a time is negative, or longer than a year");
+	const json_int_t times[] = {c->timeout, c->cpu, c->idle, c->token};
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		if (times[i] < 0 || times[i] > DURATION_MAX_MS) {
+			return fault_set(f, MESSAGE_INVALID_PARAMS,
+					 "params: a time is negative, or longer than a year");
+		}
 	}
 	return check_settings(c->settings, f) != 0 ? -1 : check_environment(c->environment, f);
 }
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
 	*c = (struct create){.name = "", .cwd = "", .token = TOKEN_LIFETIME_MS};
-	if (request_unpack(
-		    r, f, "{s?s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I, s?I}",
-		    "name", &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
-		    "tools", &c->tools, "copy", &c->copy, "settings", &c->settings, "environment",
-		    &c->environment, "serial", &c->serial, "no_config", &c->no_config, "timeout_ms",
-		    &c->timeout, "token_lifetime_ms", &c->token, "cpu_total_ms", &c->cpu) != 0) {
+	if (request_unpack(r, f,
+			   "{s?s, s:s, s?s, s?s, s?s, s?s, s?o, s?o, s?b, s?b, s?I, s?I, s?I, s?I}",
+			   "name", &c->name, "cwd", &c->cwd, "file", &c->file, "bridge", &c->bridge,
+			   "tools", &c->tools, "copy", &c->copy, "settings", &c->settings,
+			   "environment", &c->environment, "serial", &c->serial, "no_config",
+			   &c->no_config, "timeout_ms", &c->timeout, "token_lifetime_ms", &c->token,
+			   "cpu_total_ms", &c->cpu, "idle_timeout_ms", &c->idle) != 0) {
 		return -1;
 	}
 	if ((c->settings != NULL && !json_is_array(c->settings)) ||

@@ -86,6 +86,7 @@ static const struct {
 	const char *param, *key;
 } times[] = {
 	{"timeout_ms", "session.timeout"},
+	{"idle_timeout_ms", "session.idle_timeout"},
 	{"cpu_total_ms", "session.cpu_total"},
 };
 

@@ -85,7 +85,7 @@ KEYS = {
     "scan.files": among(*STRICTEST), "scan.net": among(*STRICTEST),
     "denials": among("all", "changes", "off"),
     "ask.timeout": smaller, "providers": same, "lock": among("workspace", "none"), "lock_wait": lambda old, new: True, "daemon.start": same, "daemon.idle": same,
-    "session.timeout": smaller, "session.cpu_total": smaller,
+    "session.timeout": smaller, "session.idle_timeout": smaller, "session.cpu_total": smaller,
     "audit.enabled": among(True, False), "audit.required": among(True, False), "daemon.pool": smaller,
 }
 
@@ -111,7 +111,7 @@ SAYS = {
     "scan.net": ['"off"', '"warn"', '"kill"'], "fs.tools": ['"view"', '"workspace"'], "denials": ['"off"', '"changes"', '"all"'],
     "audit.enabled": ["true", "false"], "audit.required": ["false", "true"], "ask.timeout": ["9", "60", "90"],
     "lock": ['"none"', '"workspace"'], "lock_wait": ["0", "9"], "daemon.start": ['"no"', '"on-demand"'], "daemon.idle": ["9", "600"],
-    "session.timeout": ['"1d"', "9"], "session.cpu_total": ['"none"', "9"],
+    "session.timeout": ['"1d"', "9"], "session.idle_timeout": ['"none"', "9"], "session.cpu_total": ['"none"', "9"],
     "providers": ['["anthropic"]', "[]"], "skill": ['"sub"'], "env.tools": ['["a"]'], "daemon.pool": ["0", "1"],
 }
 QUIET = [key for key in SAYS if KEYS[key] is not same]  # a file that only says these may be accepted

@@ -2,6 +2,7 @@
 """Limits of a session: what ends one command, what ends the session, and what both say."""
 import json
 import os
+import time
 
 from service import acting_as, check, equal, marked, wait_until
 
@@ -141,3 +142,42 @@ def test_a_project_may_only_lower_the_limits_of_sessions(service):
     finally:
         os.unlink(f"{service.workspace}/.corral.toml")
         write_config(service, "")
+
+
+def test_an_idle_session_ends(service):
+    """A process in the background and an open connection do not keep it; its reason is in the state and the activity."""
+    session, other = service.create("--session-idle-timeout", "700ms"), service.create()
+    service.good("session", "exec", session, "--", "sh", "-c", "sleep 600 >/dev/null 2>&1 &")
+    client = service.client()
+    check(wait_until(lambda: client.call("session.show", session=session)["state"] == "STOPPED"), "the session did not end")
+    client.close()
+    check("session.idle_timeout" in service.show(session)["reason"], service.show(session)["reason"])
+    equal(service.show(other)["state"], "RUNNING", "a session without the limit")
+    service.good("session", "stop", other)
+
+
+def test_a_session_with_a_command_is_not_idle(service):
+    """One that outlasts the limit, by each way, and with a terminal that no client has; then it ends."""
+    made = {words: service.create("--session-idle-timeout", "3s") for words in ((), ("--json",), ("-d",))}
+    started = {words: service.command("session", "exec", *words, session, "--", "sleep", "5") for words, session in made.items()}
+    for words, process in started.items():
+        process.communicate()
+        equal(process.returncode, 0, f"the status of a command with {words}")
+    for words, session in made.items():
+        check(wait_until(lambda one=session: service.show(one)["state"] == "STOPPED"), "the session did not end")
+        check("idle" in service.show(session)["reason"], service.show(session)["reason"])
+    check("status 0" in str(activities(service, made[("-d",)], "command")), "the command with a terminal was killed")
+
+
+def test_a_session_in_which_commands_run_is_not_idle(service):
+    """Together they take longer than the limit; calls of file tools count too."""
+    session = service.create("--session-idle-timeout", "5s")
+    with open(f"{service.workspace}/idle.txt", "w", encoding="utf-8") as file:
+        file.write("x")
+    client, end = service.client(), time.monotonic() + 7
+    while time.monotonic() < end:
+        client.call("file.read", session=session, path="idle.txt")
+        time.sleep(0.05)  # the limit is a hundred times this
+    equal(service.show(session)["state"], "RUNNING", "the state")
+    service.good("session", "stop", session)
+    client.close()

@@ -87,6 +87,7 @@ static const struct other_value others[KEY_COUNT] = {
 	[KEY_LOCK] = {"workspace", false},
 	[KEY_LOCK_WAIT] = {"7", false},
 	[KEY_SESSION_TIMEOUT] = {"7", false},
+	[KEY_SESSION_IDLE_TIMEOUT] = {"7", false},
 	[KEY_SESSION_CPU_TOTAL] = {"7", false},
 	[KEY_DAEMON_START] = {"on-demand", false},
 	[KEY_DAEMON_IDLE] = {"7", false},
