@@ -277,7 +277,7 @@ static void put_result(struct recording *r, struct audit_run *run,
 
 	run->reason = outcome_reason_name(o->reason);
 	run->exit_code = o->reason == REASON_EXIT ? o->exit_code : -1;
-	run->signal = o->signal;
+	run->signal = outcome_signal(o);
 	run->duration_ms = o->duration_ms;
 	run->cpu_ms = o->usage.cpu_ms;
 	run->max_rss_kb = o->usage.max_rss_kb;

@@ -227,7 +227,7 @@ int corral_result_exit_code(const struct corral_result *result) {
 }
 
 int corral_result_signal(const struct corral_result *result) {
-	return result == NULL ? 0 : result->outcome.signal;
+	return result == NULL ? 0 : outcome_signal(&result->outcome);
 }
 
 int corral_result_status(const struct corral_result *result) {
@@ -356,7 +356,7 @@ static void put_ending(struct emit *j, const char *reason, const struct outcome 
 	emit_string(j, "reason", reason);
 	put_int_or_null(j, "exit_code", o->reason == REASON_EXIT && o->exit_code >= 0,
 			o->exit_code);
-	put_int_or_null(j, "signal", o->signal > 0, o->signal);
+	put_int_or_null(j, "signal", outcome_signal(o) > 0, outcome_signal(o));
 	emit_int(j, "duration_ms", o->duration_ms);
 	put_stream(j, "stdout", o->out, o->out_len);
 	put_stream(j, "stderr", o->err, o->err_len);

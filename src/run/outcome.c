@@ -84,6 +84,10 @@ void outcome_fill(struct outcome *o, const struct ending *end, const struct usag
 	o->signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
 }
 
+int outcome_signal(const struct outcome *o) {
+	return o->reason == REASON_OOM && o->signal == 0 ? SIGKILL : o->signal;
+}
+
 /* Only for a failure of the command itself: an act of the supervisor has its own reason.  A
  * recorded refusal replaces a guess from the output. */
 void outcome_advise(struct outcome *o, const struct plan *plan, const struct policy *policy,

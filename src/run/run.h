@@ -148,6 +148,9 @@ bool outcome_limited(const struct plan *plan, int resource);
 /* Usage, reason, exit code and signal. */
 void outcome_fill(struct outcome *o, const struct ending *end, const struct usage *u,
 		  const struct plan *plan);
+/* The signal that ended the command, or a process of it: the OOM killer's may leave the first
+ * process, which exits then; 0: none. */
+int outcome_signal(const struct outcome *o);
 
 /* The reason of an ending. */
 enum reason outcome_reason(const struct ending *end, const struct usage *u,

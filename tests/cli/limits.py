@@ -118,6 +118,9 @@ def register(suite):
         if guarantee(result, "limits.memory")["state"] != "enforced":
             raise Skip("no memory controller")
         equal(result["reason"], "oom", "reason")
+        # The OOM killer may end a process of the command alone; its shell exits then.
+        result = box.json("--memory", "64M", "-c", f"{PYTHON} -c 'x = bytearray(400 << 20)'; exit $?")
+        equal([result["reason"], result["exit_code"], result["signal"]], ["oom", None, 9], "the signal of the OOM killer")
         equal(box.json("--memory", "400M", "-c", script % 1)["reason"], "exit", "with enough")
 
     @test("--cpus bounds processors", root=True, user=False)
