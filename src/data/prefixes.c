@@ -11,13 +11,20 @@
 #include <string.h>
 
 const struct prefix_row prefix_rows[] = {
-	{"*", "AGENT_DIR", SOURCE_AGENT},           {"*", "SANDBOX_ID", SOURCE_SANDBOX_ID},
-	{"*", "SESSION_ID", SOURCE_LABEL},          {"*", "SOCKET", SOURCE_SOCKET},
-	{"*", "WORKSPACE_DIR", SOURCE_WORKSPACE},   {"ASH", "AGENT_DIR", SOURCE_AGENT},
-	{"ASH", "BRIDGE_SOCKET", SOURCE_SOCKET},    {"ASH", "SANDBOX_ID", SOURCE_SANDBOX_ID},
-	{"ASH", "SESSION_ID", SOURCE_LABEL},        {"ASH", "WORKSPACE_DIR", SOURCE_WORKSPACE},
-	{"OBEY", "CAMPAIGN_DIR", SOURCE_WORKSPACE}, {"OBEY", "CAMPAIGN_ID", SOURCE_LABEL},
-	{"OBEY", "DAEMON_SOCKET", SOURCE_SOCKET},   {"OBEY", "PROVIDER", SOURCE_LABEL},
+	{"*", "AGENT_DIR", SOURCE_AGENT},
+	{"*", "SANDBOX_ID", SOURCE_SANDBOX_ID},
+	{"*", "SESSION_ID", SOURCE_LABEL},
+	{"*", "SOCKET", SOURCE_SOCKET},
+	{"*", "WORKSPACE_DIR", SOURCE_WORKSPACE},
+	{"ASH", "AGENT_DIR", SOURCE_AGENT},
+	{"ASH", "BRIDGE_SOCKET", SOURCE_SOCKET},
+	{"ASH", "SANDBOX_ID", SOURCE_SANDBOX_ID},
+	{"ASH", "SESSION_ID", SOURCE_LABEL_OR_EMPTY},
+	{"ASH", "WORKSPACE_DIR", SOURCE_WORKSPACE},
+	{"OBEY", "CAMPAIGN_DIR", SOURCE_WORKSPACE},
+	{"OBEY", "CAMPAIGN_ID", SOURCE_LABEL},
+	{"OBEY", "DAEMON_SOCKET", SOURCE_SOCKET},
+	{"OBEY", "PROVIDER", SOURCE_LABEL},
 	{"OBEY", "SESSION_ID", SOURCE_LABEL},
 };
 const size_t prefix_rows_count = ARRAY_LEN(prefix_rows);
@@ -40,6 +47,7 @@ bool prefixes_compute(const char *name) {
 	}
 	for (size_t i = 0; i < prefix_rows_count; i++) {
 		if (prefix_rows[i].source != SOURCE_LABEL &&
+		    prefix_rows[i].source != SOURCE_LABEL_OR_EMPTY &&
 		    strcmp(prefix_rows[i].name, name) == 0) {
 			return true;
 		}

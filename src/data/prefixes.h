@@ -9,11 +9,12 @@
 
 /* The source of a value. */
 enum prefix_source {
-	SOURCE_SANDBOX_ID, /* a new UUID for each run */
-	SOURCE_WORKSPACE,  /* the workspace's path inside */
-	SOURCE_AGENT,      /* /agent, with fs.agent */
-	SOURCE_SOCKET,     /* the first of net.sockets, inside */
-	SOURCE_LABEL,      /* env.labels of the same name; empty when there is none */
+	SOURCE_SANDBOX_ID,     /* a new UUID for each run */
+	SOURCE_WORKSPACE,      /* the workspace's path inside */
+	SOURCE_AGENT,          /* /agent, with fs.agent */
+	SOURCE_SOCKET,         /* the first of net.sockets, inside */
+	SOURCE_LABEL,          /* env.labels of the same name */
+	SOURCE_LABEL_OR_EMPTY, /* likewise; set without one too, as the product expects it */
 };
 
 struct prefix_row {

@@ -145,7 +145,8 @@ static const char *search_path(struct builder *b) {
 	return len == 0 ? DEFAULT_PATH : out;
 }
 
-/* Refuses a directory of env.path_prepend in which the command could plant programs. */
+/* Refuses a directory of env.path_prepend in which the command
+ * could plant programs. */
 static int check_prepended(struct builder *b, const struct item *it, struct err *e) {
 	static const char *const reasons[] = {
 		[VISIBILITY_NONE] = "the sandbox does not show it",
@@ -279,7 +280,7 @@ static const char *label_of(const struct builder *b, const char *name) {
 			return text + n + 1;
 		}
 	}
-	return "";
+	return NULL;
 }
 
 /* The path inside of the first socket; NULL without one. */
@@ -303,9 +304,11 @@ static const char *prefix_value(const struct builder *b, const struct prefix_row
 	case SOURCE_SOCKET:
 		return first_socket(b);
 	case SOURCE_LABEL:
+	case SOURCE_LABEL_OR_EMPTY:
 		break;
 	}
-	return label_of(b, row->name);
+	const char *label = label_of(b, row->name);
+	return label == NULL && row->source == SOURCE_LABEL_OR_EMPTY ? "" : label;
 }
 
 static void set_prefixed(struct builder *b) {

@@ -45,12 +45,13 @@ def register(suite):
         equal(found, {"ASH_BRIDGE_SOCKET": "/run/bridge.sock", "ASH_AGENT_DIR": "/agent",
                       "ASH_WORKSPACE_DIR": "/workspace", "ASH_SESSION_ID": "sess-7"}, "variables")
 
-    @test("a session without an id has an empty one, and missing places have no variable", root=True)
+    @test("a session of ASH without an id has an empty one; other ids and places that are missing have no variable", root=True)
     def _(box):
         for level in ("full", "standard"):
             found = inside(box, "ASH", "--level", level, "--set", "env.prefix=ASH")
             check(UUID.fullmatch(found.pop("ASH_SANDBOX_ID")), found)
-            equal(found, {"ASH_WORKSPACE_DIR": box.ws, "ASH_SESSION_ID": ""}, level)
+            equal(found, {"ASH_WORKSPACE_DIR": box.ws, "ASH_SESSION_ID": ""}, level)  # as document 002 has it
+            equal(inside(box, "OBEY", "--level", level, "--set", "env.prefix=OBEY"), {"OBEY_CAMPAIGN_DIR": box.ws}, f"OBEY at {level}")
 
     @test("the set of document 004 is exact")
     def _(box):
@@ -71,7 +72,7 @@ def register(suite):
     @test("another product uses its own names, and a run without a prefix has no id")
     def _(box):
         found = inside(box, "MY_TOOL2", "--set", "env.prefix=MY_TOOL2", "--set", "env.labels=TASK=t1")
-        equal(set(found), {f"MY_TOOL2_{name}" for name in ("SANDBOX_ID", "SESSION_ID", "TASK", "WORKSPACE_DIR")}, "names")
+        equal(set(found), {f"MY_TOOL2_{name}" for name in ("SANDBOX_ID", "TASK", "WORKSPACE_DIR")}, "names without an id of a session")
         equal(set(inside(box, "CORRAL")), {"CORRAL_WORKSPACE", "CORRAL_LEVEL"}, "no prefix")
 
     @test("no caller and no session sets a name of the prefix")
