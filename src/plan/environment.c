@@ -145,7 +145,21 @@ static const char *search_path(struct builder *b) {
 	return len == 0 ? DEFAULT_PATH : out;
 }
 
-/* Refuses a directory of env.path_prepend in which the command
+/* Beneath the private home a directory above the workspace is read-only, but it is not the host's.
+ */
+static bool is_of_private_home(const struct plan *plan, const char *path) {
+	const struct mount *over = plan_mount_over(plan, path);
+	return over != NULL && over->note != NULL && streq(over->note, "private home");
+}
+
+/* Where a grant shows a tree of the host, the host has to have the directory. */
+static bool is_missing(struct builder *b, const char *path) {
+	char host[PATH_MAX];
+	return plan_host_path(b->plan, path, host) &&
+	       host_fs_resolve(b, plan_keep_printf(b, "%s", host)) == NULL;
+}
+
+/* Refuses a directory of env.path_prepend that the command does not have, or in which the command
  * could plant programs. */
 static int check_prepended(struct builder *b, const struct item *it, struct err *e) {
 	static const char *const reasons[] = {
@@ -160,6 +174,12 @@ static int check_prepended(struct builder *b, const struct item *it, struct err 
 	char origin[128];
 	if (why == NULL && full != NULL && !streq(full, it->str)) {
 		why = reasons[plan_visibility(b->plan, full)];
+	}
+	if (why == NULL && is_of_private_home(b->plan, it->str)) {
+		why = reasons[VISIBILITY_PRIVATE];
+	}
+	if (why == NULL && is_missing(b, it->str)) {
+		why = "it does not exist";
 	}
 	if (why == NULL && plan_writes_elsewhere(b->plan, it->str)) {
 		why = "the command can write it at another path, which the grant maps there";

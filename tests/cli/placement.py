@@ -171,6 +171,13 @@ def register(suite):
             box.run("--level", level, "--set", f"env.path_prepend={box.ws}/bin", "node").exited(126).said("can write it")
             box.run("--level", level, "--set", "env.path_prepend=/nowhere", "true").exited(126).said("does not show it")
             box.run("--level", level, "--set", "env.path_prepend=/nowhere?", "true").exited(0)
+            box.run("--level", level, "--read", node, "--set", f"env.path_prepend={node}/gone", "true").exited(126).said("does not exist", "--read")
+            # Between HOME and the workspace, which is a directory of the private home inside.
+            ws, beside = box.mkdir("home/a/ws"), box.mkdir("home/a/tb")
+            words = ["--level", level, "-w", ws, "--set", f"env.path_prepend={beside}"]
+            for directory in (beside, f"{box.home}/a", f"{beside}/gone"):
+                box.run("--level", level, "-w", ws, "--set", f"env.path_prepend={directory}", "true").exited(126).said("env.path_prepend", "remedy")
+            box.run(*words, "--read", beside, "true").exited(0)
         box.run("--read", f"{box.ws}/bin:/opt/tools", "--set", "env.path_prepend=/opt/tools", "node").exited(126).said(
             "can write it at another path")
         equal(box.run("--read", f"{node}/bin:/opt/tools", "--set", "env.path_prepend=/opt/tools", "node").exited(0).out,
