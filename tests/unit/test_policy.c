@@ -458,7 +458,7 @@ TEST(a_start_directory_outside_every_grant_is_refused) {
 	CHECK_OK(&w, try(&w, "chdir", "sub"));
 	CHECK_STR(policy_str(&w.p, KEY_CHDIR), sub);
 	CHECK_FAILS(&w, try(&w, "chdir", "/usr"), ERR_USAGE, "chdir /usr (--try)", "workspace",
-		    "built-in", "--read");
+		    "the current directory", "--read");
 	CHECK_FAILS(&w, try(&w, "chdir", "gone"), ERR_USAGE, "gone", "No such file");
 	set(&w, "chdir", "/usr", "--chdir");
 	set(&w, "fs.read", "/usr", "--read");
