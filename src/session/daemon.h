@@ -326,6 +326,8 @@ int64_t live_check_idle(struct live *l, int64_t now);
 void live_set_limits(struct live *l, const json_t *value);
 /* Stores the values that its policy resolved to, and its deadline (WIRE_READY). */
 void live_record_resolved(struct live *l, const json_t *value);
+/* Something that its supervisor reports (WIRE_ACTIVITY). */
+void live_record_activity(const struct live *l, const char *message);
 /* A limit has ended its sandbox (WIRE_ENDING); the end of the supervisor follows. */
 void live_record_ending(struct live *l, const char *text);
 /* Begins to end a session; a second call does nothing. */

@@ -333,17 +333,6 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	json_decref(text);
 }
 
-static void record_activity(struct live *l, const struct wire_message *m) {
-	json_t *row = json_loads(m->text, 0, NULL);
-	const char *kind = json_string_value(json_object_get(row, "kind"));
-	const char *text = json_string_value(json_object_get(row, "text"));
-
-	if (kind != NULL && text != NULL) {
-		daemon_activity(l->daemon, l->id, kind, text);
-	}
-	json_decref(row);
-}
-
 /* A command of the short way: the daemon learns of it when it has run for a while, or has ended. */
 static void exec_started(struct live *l, const struct wire_message *m) {
 	json_t *request = json_loads(m->text, JSON_ALLOW_NUL, NULL);
@@ -365,6 +354,38 @@ static void exec_progress(struct live *l, const struct wire_message *m) {
 	json_decref(value);
 }
 
+static void take_message(struct live *l, const struct wire_message *m) {
+	switch (m->kind) {
+	case WIRE_READY:
+		became_ready(l, m);
+		break;
+	case WIRE_FAILED:
+		failed_to_start(l, m);
+		break;
+	case WIRE_STARTED:
+		exec_started(l, m);
+		break;
+	case WIRE_RESULT:
+	case WIRE_ERROR:
+		exec_ended(l, m);
+		break;
+	case WIRE_ACTIVITY:
+		live_record_activity(l, m->text);
+		break;
+	case WIRE_ENDING:
+		live_record_ending(l, m->text);
+		break;
+	case WIRE_DECISIONS:
+		commands_decided(l, m->call, m->text);
+		break;
+	case WIRE_PROGRESS:
+		exec_progress(l, m);
+		break;
+	default:
+		break;
+	}
+}
+
 static void channel_ready(struct watch *w, uint32_t events) {
 	struct live *l = w->owner;
 	struct wire_message m = {0};
@@ -382,35 +403,7 @@ static void channel_ready(struct watch *w, uint32_t events) {
 		close_watch(l, w);
 		return;
 	}
-	switch (m.kind) {
-	case WIRE_READY:
-		became_ready(l, &m);
-		break;
-	case WIRE_FAILED:
-		failed_to_start(l, &m);
-		break;
-	case WIRE_STARTED:
-		exec_started(l, &m);
-		break;
-	case WIRE_RESULT:
-	case WIRE_ERROR:
-		exec_ended(l, &m);
-		break;
-	case WIRE_ACTIVITY:
-		record_activity(l, &m);
-		break;
-	case WIRE_ENDING:
-		live_record_ending(l, m.text);
-		break;
-	case WIRE_DECISIONS:
-		commands_decided(l, m.call, m.text);
-		break;
-	case WIRE_PROGRESS:
-		exec_progress(l, &m);
-		break;
-	default:
-		break;
-	}
+	take_message(l, &m);
 	session_wire_done(&m);
 }
 

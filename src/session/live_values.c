@@ -50,6 +50,17 @@ void live_record_resolved(struct live *l, const json_t *value) {
 	}
 }
 
+void live_record_activity(const struct live *l, const char *message) {
+	json_t *row = json_loads(message, 0, NULL);
+	const char *kind = json_string_value(json_object_get(row, "kind"));
+	const char *text = json_string_value(json_object_get(row, "text"));
+
+	if (kind != NULL && text != NULL) {
+		daemon_activity(l->daemon, l->id, kind, text);
+	}
+	json_decref(row);
+}
+
 void live_record_ending(struct live *l, const char *text) {
 	json_t *value = json_loads(text, 0, NULL);
 	const char *limit = json_string_value(json_object_get(value, "text"));
