@@ -458,7 +458,7 @@ static bool advise_offline(const struct matcher *l, struct advice *ret) {
 
 static bool advise_loopback(const struct matcher *l, struct advice *ret) {
 	unsigned port = port_named(l);
-	char other[IP_TEXT], number[8] = "PORT";
+	char other[IP_TEXT], number[12] = "PORT";
 
 	if (l->plan->own_net && other_loopback(l, other)) {
 		if (port != 0) {
