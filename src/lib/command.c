@@ -55,8 +55,7 @@ int command_decide(struct prepared *p, const char *const *argv, struct command_v
 /* The rules about a command's arguments hold for the directory that they are relative to. */
 static int check_directory(struct prepared *p, struct err *e) {
 	const struct plan *plan = &p->plan;
-	char real[PATH_MAX];
-	const char *at = resolve(p, plan->cwd, real, sizeof real) ? real : plan->cwd;
+	const char *at = plan->cwd;
 
 	if (policy_num(&p->policy, KEY_FS_TOOLS) != TOOLS_WORKSPACE ||
 	    path_within(at, plan->workspace_at) || path_within(at, "/tmp")) {
@@ -69,10 +68,15 @@ static int check_directory(struct prepared *p, struct err *e) {
 }
 
 int command_start_in(struct prepared *p, const char *directory, struct err *e) {
+	char real[PATH_MAX];
+
 	if (directory == NULL) {
 		return 0;
 	}
-	p->plan.cwd = path_join(&p->arena, p->plan.cwd, directory);
+	/* As the kernel resolves it: ".." after a symlink is not the directory before it. */
+	p->plan.cwd = resolve(p, directory, real, sizeof real)
+			      ? arena_strdup(&p->arena, real)
+			      : path_join(&p->arena, p->plan.cwd, directory);
 	return p->plan.cwd == NULL ? err_memory(e, "library") : check_directory(p, e);
 }
 

@@ -163,11 +163,14 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		      const struct corral_exec_options *o, struct session_command *ret) {
 	const struct plan *plan = &p->plan;
 	bool person = o->terminal != 0;
+	/* What was judged, and not what a symlink leads to by then. */
+	bool judged =
+		o->directory != NULL && policy_num(&p->policy, KEY_FS_TOOLS) == TOOLS_WORKSPACE;
 
 	*ret = (struct session_command){
 		.warm = {.argv = argv,
 			 .env = environment(&p->arena, s, o->env),
-			 .directory = o->directory,
+			 .directory = judged ? plan->cwd : o->directory,
 			 .terminal = o->terminal != 0},
 		.in = o->in,
 		.out = o->out,

@@ -20,8 +20,9 @@
  *    children, after setsid(2) and double forks too.  So a command's tree is the leader's
  *    descendants.  The leader starts the command, sends its exit status, and stays until the last
  *    of them has ended.
- * 4. Pid 1 signals trees on the supervisor's order, reaps leaders, and does all that it does in a
- *    run.  When the zygote or a leader is killed, it ends the session.
+ * 4. Pid 1 signals trees on the supervisor's order, by a list of /proc; to kill one, its leader
+ *    kills its children, too.  Pid 1 reaps leaders, and does all that it does in a run.  When the
+ * zygote or a leader is killed, it ends the session.
  *
  * Zygote and leaders share one memory, so that a clone copies no page tables, and they make raw
  * system calls (linux/raw_call.h).  The slots lie in memory that supervisor, pid 1, zygote and
@@ -48,6 +49,7 @@
 #include "base/err.h"
 #include "linux/census.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,9 +82,8 @@ struct warm_slot {
 	/* Pid 1 signals the group: the leader must not reap the command, whose pid the kernel could
 	 * reuse. */
 	_Atomic uint32_t signalling;
-	/* Of pid 1 alone: the command whose tree has to be killed, 0 for none, and the attempts. */
-	uint32_t attempts;
-	uint64_t doomed;
+	uint32_t attempts;       /* of pid 1, to kill the tree */
+	_Atomic uint64_t doomed; /* the command whose tree has to be killed; 0: none; by pid 1 */
 };
 
 /* A sampler has killed the tree of a command (linux/sampler_trees.h). */
@@ -221,6 +222,17 @@ static inline bool warm_has_command(const struct warm_slot *s) {
 
 	return exec != 0 && exec != WARM_WAITS;
 }
+
+/* Pid 1 has marked the tree of this command: its leader kills its children, too. */
+static inline bool warm_is_doomed(const struct warm_slot *s) {
+	uint64_t doomed = atomic_load(&s->doomed);
+
+	return doomed != 0 && doomed == atomic_load(&s->exec);
+}
+
+/* The signal by which a leader, which blocks all, learns of the mark; its bit in a set. */
+#define WARM_MARKED SIGUSR1
+#define WARM_EVENT(signal) (UINT64_C(1) << ((signal)-1))
 
 /* The trees of commands, as pid 1 lists and kills them. */
 struct warm_trees {

@@ -4,8 +4,9 @@
  * A tree is listed from /proc (linux/census.h): the leader is a subreaper, so every process of the
  * command descends from it.  A process that forks while the list is made escapes one attempt.  So a
  * tree that has to be killed is marked, and killed again until its leader has ended; all marked
- * trees are killed with one list.  After some attempts the whole session is stopped for one:
- * kill(-1, SIGSTOP) reaches a fork in progress too.
+ * trees are killed with one list.  Some attempts stop the whole session meanwhile:
+ * kill(-1, SIGSTOP) reaches a fork in progress too.  The leader kills its children as well
+ * (zygote.c), because /proc hides processes that are not dumpable, and what is below them.
  *
  * Should:   signal the processes below one leader (Z5); end a marked tree without the supervisor
  *           (Z8).
@@ -117,6 +118,7 @@ static void signal_tree(struct warm_trees *t, struct warm_state *w, uint64_t exe
 	if (!open_census(t)) {
 		return;
 	}
+	signal_group(w, exec, number); /* also if /proc hides it */
 	signal_beneath(t, &l, number);
 	if (number == SIGTERM) {
 		signal_beneath(t, &l, SIGCONT); /* a stopped process does not handle SIGTERM */
@@ -131,8 +133,8 @@ static void signal_tree(struct warm_trees *t, struct warm_state *w, uint64_t exe
 static void mark(struct warm_trees *t, struct warm_slot *s) {
 	uint64_t exec = atomic_load(&s->exec);
 
-	if (s->doomed != exec) {
-		s->doomed = exec;
+	if (atomic_load(&s->doomed) != exec) {
+		atomic_store(&s->doomed, exec);
 		s->attempts = 0;
 		t->at = 0; /* at once, together with others that are ordered now */
 	}
@@ -163,20 +165,31 @@ static void kill_frozen(struct warm_trees *t, const struct reaper *r, const stru
 	reaper_signal(r, SIGCONT);
 }
 
-/* The marked trees that are left, and the fewest and the most attempts at one of them. */
-static void list_marked(struct warm_state *w, struct leaders *ret, uint32_t *fewest,
-			uint32_t *most) {
+/* Kills the command itself, and lets the leader kill its children. */
+static void wake_leader(struct warm_state *w, const struct warm_slot *s) {
+	pid_t leader = atomic_load(&s->leader);
+
+	signal_group(w, atomic_load(&s->doomed), SIGKILL);
+	if (leader > 0) {
+		(void)kill(leader, WARM_MARKED); /* we alone reap it */
+	}
+}
+
+/* The marked trees that are left, the fewest attempts at one of them, and whether one of them needs
+ * the session to stop.  A tree that is left after that is in uninterruptible sleep, or traced. */
+static void list_marked(struct warm_state *w, struct leaders *ret, uint32_t *fewest, bool *freeze) {
 	*fewest = UINT32_MAX;
-	*most = 0;
+	*freeze = false;
 	for (size_t i = 0; i < WARM_SLOTS; i++) {
 		struct warm_slot *s = &w->slots[i];
-		if (s->doomed == 0 || s->doomed != atomic_load(&s->exec)) {
-			s->doomed = 0; /* its leader has ended */
+		if (!warm_is_doomed(s)) {
+			atomic_store(&s->doomed, 0); /* its leader has ended */
 			continue;
 		}
+		wake_leader(w, s);
 		add_leader(ret, s);
 		*fewest = s->attempts < *fewest ? s->attempts : *fewest;
-		*most = s->attempts > *most ? s->attempts : *most;
+		*freeze = *freeze || (s->attempts >= STEPS && s->attempts < 2 * STEPS);
 		s->attempts++;
 	}
 }
@@ -184,22 +197,23 @@ static void list_marked(struct warm_state *w, struct leaders *ret, uint32_t *few
 void warm_trees_kill(struct warm_trees *t, struct warm_state *w, const struct reaper *r,
 		     int64_t now) {
 	struct leaders l = {.n = 0};
-	uint32_t fewest, most;
+	uint32_t fewest;
+	bool freeze;
 
 	if (t->at < 0 || now < t->at) {
 		return;
 	}
-	list_marked(w, &l, &fewest, &most);
+	list_marked(w, &l, &fewest, &freeze);
 	if (fewest == UINT32_MAX) {
 		t->at = -1;
 		close_census(t);
 		return;
 	}
 	if (open_census(t)) {
-		if (most < STEPS) {
-			signal_beneath(t, &l, SIGKILL);
-		} else {
+		if (freeze) {
 			kill_frozen(t, r, &l);
+		} else {
+			signal_beneath(t, &l, SIGKILL);
 		}
 	}
 	uint32_t longer = fewest / STEPS;

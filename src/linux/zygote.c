@@ -247,16 +247,55 @@ static void report_end(const struct place *p, int status_fd, pid_t pid) {
 	send_report(status_fd, &r);
 }
 
+/* Kills the children that exist now.  Their own children become ours when they have ended: so all
+ * are found, also those that /proc hides from pid 1, as the processes of a program without the
+ * right to read it. */
+static void kill_children(void) {
+	char text[1024];
+	long fd = raw_call(SYS_openat, AT_FDCWD, raw_pointer("/proc/thread-self/children"),
+			   O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : raw_call(SYS_read, fd, raw_pointer(text), sizeof text), pid = 0;
+
+	if (fd >= 0) {
+		(void)raw_call(SYS_close, fd); /* ours */
+	}
+	/* Decimal pids, each followed by a space; one that was cut off has none. */
+	for (long i = 0; i < n; i++) {
+		if (text[i] >= '0' && text[i] <= '9') {
+			pid = pid * 10 + (text[i] - '0');
+		} else if (pid > 0) {
+			(void)raw_call(SYS_kill, pid,
+				       SIGKILL); /* a child keeps its pid until it is reaped */
+			pid = 0;
+		}
+	}
+}
+
+/* Until a child has ended, or pid 1 has marked the tree (linux/warm_signal.c). */
+static void wait_for_event(const struct place *p) {
+	const uint64_t events = WARM_EVENT(SIGCHLD) | WARM_EVENT(WARM_MARKED);
+
+	if (warm_is_doomed(p->slot)) {
+		kill_children();
+	}
+	(void)raw_call(SYS_rt_sigtimedwait, raw_pointer(&events), 0, 0, sizeof events);
+	if (warm_is_doomed(p->slot)) {
+		kill_children();
+	}
+}
+
 /* Waits for the command, and then for the processes that it has left behind. */
 static void wait_for_all(const struct place *p, int status, pid_t command) {
 	for (;;) {
-		siginfo_t info;
-		long r = raw_call(SYS_waitid, P_ALL, 0, raw_pointer(&info), WEXITED | WNOWAIT, 0);
-		if (r == -EINTR) {
-			continue;
-		}
-		if (r != 0) {
+		siginfo_t info = {.si_pid = 0};
+		long r = raw_call(SYS_waitid, P_ALL, 0, raw_pointer(&info),
+				  WEXITED | WNOWAIT | WNOHANG, 0);
+		if (r != 0 && r != -EINTR) {
 			return; /* ECHILD: none is left */
+		}
+		if (r != 0 || info.si_pid == 0) {
+			wait_for_event(p);
+			continue;
 		}
 		if (info.si_pid == command) {
 			report_end(p, status, command);

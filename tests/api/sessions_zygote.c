@@ -141,6 +141,11 @@ __attribute__((constructor)) static void attack(void) {
 	if (strcmp(what, "relay") == 0) {
 		relay();
 	}
+	if (strcmp(what, "pair") == 0) {
+		(void)fork();
+		(void)!write(STDOUT_FILENO, "runs\n", 5);
+		(void)pause();
+	}
 	pid_t to = strstr(what, "leader") != NULL ? leader_of_this() : zygote_of_this();
 	_exit(kill(to, strncmp(what, "stop", 4) == 0 ? SIGSTOP : SIGKILL) == 0 ? 0 : 1);
 }
@@ -319,6 +324,42 @@ static void check_fork_loop(struct corral_session *s) {
 
 TEST(Z5_a_kill_ends_a_command_that_forks_in_a_loop) {
 	each_level(check_fork_loop);
+}
+
+/* /proc hides the processes of a program without the right to read it, and what is below them. */
+static void check_hidden(struct corral_session *s) {
+	const char *env[] = {"SESSION_ATTACK=pair", NULL};
+	const char *argv[] = {"sh", "-c", "(sleep 1000 & exec ./hidden) & exec ./hidden", NULL};
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	struct corral_exec *x = NULL;
+	struct corral_error err = {0};
+	int out[2], kept[2];
+	char line[64];
+
+	CHECK_INT(sh(s, "rm -f hidden; cp attack hidden && chmod 111 hidden", NULL, 0), 0);
+	REQUIRE(pipe2(out, O_CLOEXEC) == 0 && pipe2(kept, O_CLOEXEC) == 0);
+	struct corral_exec *other = start(s, "echo ready; sleep 1000", kept[1]);
+	(void)close(kept[1]);
+	read_line(kept[0], line, sizeof line);
+	o.out = out[1];
+	o.err = CORRAL_NULL;
+	o.env = env;
+	REQUIRE(corral_session_exec(s, argv, &o, &x, &err) == 0);
+	(void)close(out[1]);
+	for (int i = 0; i < 4; i++) {
+		read_line(out[0], line, sizeof line);
+	}
+	corral_exec_kill(x);
+	CHECK_STR(ends_with(x), "cancelled");
+	CHECK(all_closed(out[0]));
+	CHECK(open_now(kept[0]));
+	corral_exec_free(other);
+	(void)close(out[0]);
+	(void)close(kept[0]);
+}
+
+TEST(Z5_a_kill_ends_processes_that_proc_hides) {
+	each_level(check_hidden);
 }
 
 static void check_kill_alone(struct corral_session *s) {

@@ -36,7 +36,8 @@ def test_the_rules_about_arguments_hold_for_the_directory_of_a_command(service):
     os.mkdir(f"{service.workspace}/sub")
     session = service.create("--set", "fs.tools=workspace")
     for words in (["--chdir", "/etc", "--", "cat", "hostname"], ["--chdir", "/etc", "--", "ls"], ["--chdir", "away", "--", "ls"],
-                  ["--chdir", "sub/../../../..", "--", "ls"], ["--chdir", "sub", "--", "ls", "../away/"], ["--", "ls", "away/"]):
+                  ["--chdir", "sub/../../../..", "--", "ls"], ["--chdir", "away/..", "--", "ls"],
+                  ["--chdir", "sub", "--", "ls", "../away/"], ["--", "ls", "away/"]):
         status, _, err = service.run("session", "exec", session, *words)
         equal(status, 126, f"{words}, which printed {err!r}")
         check("fs.tools" in err, f"the reason is not named: {err!r}")
