@@ -194,6 +194,7 @@ static void add_time(struct histogram *h, int64_t ms) {
 static void draw_columns(const struct stats *s, const struct histogram *h, uint64_t ret[COLUMNS]) {
 	int64_t range = s->last_ms - s->first_ms + 1;
 
+	range = range < 1 ? 1 : range; /* the first is in the future */
 	for (int64_t i = 0; i < FINE; i++) {
 		int64_t ms = (h->base + i) << h->shift;
 		int64_t at = ms <= s->first_ms ? 0 : (ms - s->first_ms) * COLUMNS / range;

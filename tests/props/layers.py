@@ -296,6 +296,7 @@ FLOORS = {
     "scan.output": ['"redact"', '"kill"'], "scan.files": ['"block"'], "scan.net": ['"block"', '"kill"'], "denials": ['"changes"', '"all"'],
     "audit.enabled": ["true"], "audit.required": ["true", "false"], "ask.timeout": ["30"], "providers": ["[]"],
     "lock": ['"workspace"'], "daemon.pool": ["0"],
+    "session.timeout": ['"5m"'], "session.idle_timeout": ['"5m"'], "session.cpu_total": ['"1m"'],
 }
 EVERYTHING = ("fs.write,fs.read,fs.deny,net,net.names,ipc,pid,env,limits.time,limits.output,limits.memory,limits.processes,"
               "limits.cpu,limits.disk,lifetime,exec,privileges,leaks")
