@@ -322,11 +322,10 @@ static void draw_time(const struct stats *s, struct buf *out) {
 }
 
 static void draw_tallies(const char *title, const struct tallies *t, struct buf *out) {
-	uint64_t most = t->n == 0 ? 0 : t->items[0].count;
-
 	if (t->n == 0) {
 		return;
 	}
+	uint64_t most = t->items[0].count == 0 ? 1 : t->items[0].count; /* of an edited log */
 	buf_printf(out, "\n%s\n", title);
 	for (size_t i = 0; i < t->n && i < SHOWN; i++) {
 		int len = (int)(t->items[i].count * BAR / most);
