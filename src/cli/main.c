@@ -348,7 +348,7 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 		return print_text("corral " CORRAL_VERSION, err);
 	}
 	if (streq(words[0], PROBE_WORD)) {
-		/* A set-user-id copy says what it is, and does nothing else. */
+		/* A set-user-id copy reports its identity, and does nothing else. */
 		bool says = nwords == 2 && streq(words[1], ACT_IDENTITY);
 		return says || check_caller(err) == 0 ? probe_main(words + 1, nwords - 1) : -1;
 	}

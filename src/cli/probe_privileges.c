@@ -2,7 +2,7 @@
 /* The acts of `corral test` that need privileges or reach other processes: mount, create a user
  * namespace, make or open a device, set and use set-user-id bits, trace, read memory.
  *
- * Should:   make each attempt with what the caller has outside: a mount, for one, in namespaces
+ * Should:   make each attempt with the means of the caller outside: a mount, for one, in namespaces
  *           of its own, if it can create them.
  * Must not: change a mount of the host where it can create namespaces, read a device, or write to
  *           the memory of a process.

@@ -21,7 +21,7 @@
 
 #define REPOSITORY ".git"
 
-/* What a tool is about to use: the file, which may have other names, or its name alone. */
+/* The object of a tool: the file, which may have other names, or its name alone. */
 enum concern { CONCERN_FILE, CONCERN_NAME };
 
 const char *access_refusal_name(enum err_kind kind) {

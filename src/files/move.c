@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The move tool: one rename(2) between two directories that are held by descriptors.
  *
- * Should:   refuse what the broker refuses a command: a directory with a protected or hidden entry,
+ * Should:   refuse the same as the broker: a directory with a protected or hidden entry,
  *           or to a path where other rules are about the names in it; a symlink that would then
  * show such names. Must not: follow a symlink that is the last component; replace an entry unless
  * MOVE_REPLACE is set; copy: between two mounts of the sandbox a move fails with EXDEV, as
@@ -25,7 +25,7 @@ static int judge_name(const struct lens *v, const struct place *p, struct err *e
 	return access_fail(&verdict, e);
 }
 
-/* ---- what is moved ---- */
+/* ---- the source of a move ---- */
 
 static int refuse_mount(const struct place *from, const struct place *to, struct err *e) {
 	(void)err_set(e, ERR_FILE, "files",

@@ -24,7 +24,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* As in linux/broker/tree.h and preexisting.c: what a command may move. */
+/* As in linux/broker/tree.h and preexisting.c: the moves that a command may make. */
 #define DEPTH_MAX 128
 #define ENTRIES_MAX 2000000U
 #define CHECK_MS 30000

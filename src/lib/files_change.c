@@ -2,7 +2,7 @@
 /* The file tools of corral.h that describe and change entries: stat, make directory, move, delete,
  * chmod.
  *
- * Should:   judge each path as corral_files_write() does, and act on what was judged.
+ * Should:   judge each path as corral_files_write() does, and act on the judged file.
  * Must not: run a command: the rules about commands do not apply.
  * Fails:    closed: a refused call changes nothing. */
 #include "lib/file_task.h"

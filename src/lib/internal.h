@@ -348,7 +348,7 @@ void result_complete(struct corral_result *result);
 bool result_overrun_text(const struct run_state_copy *run_state, const struct sampled *limits,
 			 char *out, size_t cap);
 
-/* What is known of a run that failed; all may be absent. */
+/* The facts of a run that failed; all may be absent. */
 struct failed_run {
 	const char *id;
 	const struct corral_denial *refused; /* by the rules about commands */

@@ -163,7 +163,7 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 		      const struct corral_exec_options *o, struct session_command *ret) {
 	const struct plan *plan = &p->plan;
 	bool person = o->terminal != 0;
-	/* What was judged, and not what a symlink leads to by then. */
+	/* The judged directory; a symlink may lead elsewhere by then. */
 	bool judged =
 		o->directory != NULL && policy_num(&p->policy, KEY_FS_TOOLS) == TOOLS_WORKSPACE;
 

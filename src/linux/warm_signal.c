@@ -6,7 +6,7 @@
  * tree that has to be killed is marked, and killed again until its leader has ended; all marked
  * trees are killed with one list.  Some attempts stop the whole session meanwhile:
  * kill(-1, SIGSTOP) reaches a fork in progress too.  The leader kills its children as well
- * (zygote.c), because /proc hides processes that are not dumpable, and what is below them.
+ * (zygote.c), because /proc hides processes that are not dumpable, and their children.
  *
  * Should:   signal the processes below one leader (Z5); end a marked tree without the supervisor
  *           (Z8).

@@ -286,6 +286,7 @@ static void wait_for_event(const struct place *p) {
 
 /* Waits for the command, and then for the processes that it has left behind. */
 static void wait_for_all(const struct place *p, int status, pid_t command) {
+	wait_for_event(p); /* if the command has ended already, its SIGCHLD is pending */
 	for (;;) {
 		siginfo_t info = {.si_pid = 0};
 		long r = raw_call(SYS_waitid, P_ALL, 0, raw_pointer(&info),

@@ -79,7 +79,7 @@ int(fault_set)(struct fault *f, int code, const char *fmt, ...) {
 	return -1;
 }
 
-/* What jansson says of a wrong object, and the same in words of the protocol. */
+/* The errors of jansson for a wrong object, and the same in words of the protocol. */
 static const struct {
 	const char *said; /* the names follow */
 	const char *text, *fix;

@@ -29,7 +29,7 @@ CEILINGS = {
     "client": (24, "start of the program; ids of the caller; connect, one request with three descriptors, one answer; no second program"),
     "daemon": (8, "none before the answer; two messages of the supervisor later"),
     "supervisor": (60, "accept, credentials of the peer; a pipe for each stream that is relayed, socket and eventfd of the command; the audit record"),
-    "sandbox": (25, "a leader and the command: descriptors, limits, execve; the report; the next leader"),
+    "sandbox": (26, "a leader and the command: descriptors, limits, execve; the report; the leader waits for a child or for a mark; the next leader"),
 }
 LATER = {"daemon"}  # its calls may come after the trace
 SLACK = 0.2  # how far below its ceiling a count may be: the daemon may close the connection after the trace
