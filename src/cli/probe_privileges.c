@@ -132,16 +132,19 @@ int act_identity(char **words) {
 
 int act_trace(char **words) {
 	pid_t pid = (pid_t)strtol(words[0], NULL, 10);
-	return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL) == 0 ? 0 : -1;
+	return syscall(SYS_ptrace, PTRACE_SEIZE, pid, 0L, (long)PTRACE_O_EXITKILL) == 0 ? 0 : -1;
 }
 
 int act_memory(char **words) {
-	char bytes[MEMORY_MAX], path[64];
-	uintptr_t address = (uintptr_t)strtoull(words[1], NULL, 10);
-	struct iovec here = {bytes, sizeof bytes}, there = {(void *)address, sizeof bytes};
-	ssize_t n = process_vm_readv((pid_t)strtol(words[0], NULL, 10), &here, 1, &there, 1, 0);
+	char bytes[MEMORY_MAX];
+	uint64_t address = strtoull(words[1], NULL, 10);
+	const struct iovec here = {bytes, sizeof bytes};
+	const uint64_t there[2] = {address, sizeof bytes}; /* a struct iovec of the other process */
+	ssize_t n = syscall(SYS_process_vm_readv, strtol(words[0], NULL, 10), &here, 1UL, there,
+			    1UL, 0UL);
 
 	if (n <= 0) {
+		char path[64];
 		(void)snprintf(path, sizeof path, "/proc/%.20s/mem", words[0]);
 		auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
 		n = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, (off_t)address);
@@ -150,7 +153,9 @@ int act_memory(char **words) {
 		return -1;
 	}
 	for (ssize_t i = 0; i < n; i++) {
-		bytes[i] = bytes[i] == '\0' ? '\n' : bytes[i];
+		if (bytes[i] == '\0') {
+			bytes[i] = '\n';
+		}
 	}
 	return fd_write_all(STDOUT_FILENO, bytes, (size_t)n);
 }

@@ -351,11 +351,11 @@ int corral_files_check(const struct corral_files *files, const struct corral_che
 	struct verdict verdict = {0};
 	struct buf out;
 
-	if (lib_need(text, "text", err) != 0) {
+	if (lib_need(text, "text", err) != 0 || lib_need(check, "check", err) != 0) {
 		return -1;
 	}
 	buf_init(&out);
-	int rc = file_task_to_read(files, check == NULL ? NULL : check->path, &t, &e);
+	int rc = file_task_to_read(files, check->path, &t, &e);
 	if (rc == 0) {
 		rc = file_verdict(&t.view, check, &p, &verdict, &e);
 	}

@@ -124,7 +124,8 @@ static int print_rules(const struct doc *root, const char *command, struct buf *
 static int check_output(const char *text, size_t len, const char *command, struct err *e) {
 	size_t blank = 0;
 
-	while (blank < len && memchr(" \t\r\n", text[blank], 4) != NULL) {
+	while (blank < len && (text[blank] == ' ' || text[blank] == '\t' || text[blank] == '\r' ||
+			       text[blank] == '\n')) {
 		blank++;
 	}
 	if (blank == len) {

@@ -241,13 +241,13 @@ const char *corral_session_ending(struct corral_session *session) {
 		       : "";
 }
 
-int64_t corral_session_time(const struct corral_session *session, const char *name) {
-	const struct key *key = name == NULL ? NULL : key_by_name(name);
+int64_t corral_session_time(const struct corral_session *session, const char *key) {
+	const struct key *row = key == NULL ? NULL : key_by_name(key);
 
-	if (session == NULL || key == NULL || key->type != TYPE_DURATION) {
+	if (session == NULL || row == NULL || row->type != TYPE_DURATION) {
 		return -1;
 	}
-	const struct value *v = &session->prepared.policy.values[key - keys];
+	const struct value *v = &session->prepared.policy.values[row - keys];
 	return v->set ? v->num : -1; /* LIMIT_NONE is -1 too */
 }
 

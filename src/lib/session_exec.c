@@ -226,7 +226,7 @@ static void give_failure(const struct corral_session *s, const struct corral_exe
 	struct corral_error failure;
 
 	command_propose(s->policy, argv, p);
-	const struct failed_run run = {
+	const struct failed_run failed = {
 		.id = p->host.run_id,
 		.refused = p->refused == NULL ? NULL : &p->refused->denial,
 		.leaks = &p->args_leaks,
@@ -234,7 +234,7 @@ static void give_failure(const struct corral_session *s, const struct corral_exe
 	};
 	if (o->failure != NULL) {
 		(void)lib_fail(e, &failure);
-		(void)result_failure_json(&failure, &run, o->failure);
+		(void)result_failure_json(&failure, &failed, o->failure);
 	}
 }
 

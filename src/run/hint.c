@@ -458,9 +458,10 @@ static bool advise_offline(const struct matcher *l, struct advice *ret) {
 
 static bool advise_loopback(const struct matcher *l, struct advice *ret) {
 	unsigned port = port_named(l);
-	char other[IP_TEXT], number[12] = "PORT";
+	char other[IP_TEXT];
 
 	if (l->plan->own_net && other_loopback(l, other)) {
+		char number[12] = "PORT";
 		if (port != 0) {
 			(void)snprintf(number, sizeof number, "%u", port);
 		}

@@ -64,7 +64,7 @@ static bool begin(struct selftest *t, struct other_run *o) {
 
 struct other_run *other_run_start(struct selftest *t) {
 	struct other_run *o = calloc(1, sizeof *o);
-	struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+	struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
 
 	if (o == NULL) {
 		return NULL;

@@ -81,9 +81,9 @@ static void report_status(const struct job *j, const struct corral_result *resul
 /* A limit of the session ended the command: this is in the session's record too. */
 static void report_limit(const struct job *j, const struct corral_result *result) {
 	const char *reason = corral_result_reason(result);
-	char text[256];
 
 	if (streq(reason, "oom") || streq(reason, "limit")) {
+		char text[256];
 		(void)snprintf(text, sizeof text, "command %u was ended by %s", j->call,
 			       corral_result_ending(result));
 		supervisor_send(j->owner->channel, WIRE_ACTIVITY, 0,
