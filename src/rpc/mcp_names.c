@@ -41,13 +41,13 @@ static const char *member(const json_t *object, const char *name) {
 /* Whether the directory of the path is one that the file tools cannot reach, because it belongs to
  * the session.  The directory is checked, not the name, which may be a symlink. */
 static bool is_of_session(const struct corral_files *files, const char *path) {
-	auto_free char *text = NULL;
 	auto_free char *copy = strdup(path);
-	struct corral_error err;
 
 	if (copy == NULL) {
 		return false;
 	}
+	auto_free char *text = NULL;
+	struct corral_error err;
 	const struct corral_check check = {.path = dirname(copy), .write = 1};
 	if (corral_files_check(files, &check, CORRAL_JSON, &text, NULL, &err) != 0) {
 		return false;
