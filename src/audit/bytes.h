@@ -12,7 +12,6 @@
 #ifndef CORRAL_AUDIT_BYTES_H
 #define CORRAL_AUDIT_BYTES_H
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +23,7 @@
 static inline uint64_t bytes_load(const char *at) {
 	uint64_t word;
 	memcpy(&word, at, sizeof word);
-	return le64toh(word);
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? word : __builtin_bswap64(word);
 }
 
 static inline uint64_t bytes_zero(uint64_t x) {
@@ -64,6 +63,14 @@ static inline size_t bytes_line_end(const char *t, size_t len) {
 		}
 	}
 	return bytes_find(t, i, len, "\n\n");
+}
+
+/* The last byte `c`; NULL when there is none.  Not every C library has memrchr(3). */
+static inline const char *bytes_last(const char *t, char c, size_t len) {
+	while (len > 0 && t[len - 1] != c) {
+		len--;
+	}
+	return len == 0 ? NULL : t + len - 1;
 }
 
 /* True when every byte is printable ASCII. */

@@ -6,6 +6,7 @@
  * Fails:    with an error when a file cannot be read; a file that is gone ends the log. */
 #include "audit/print.h"
 
+#include "audit/bytes.h"
 #include "base/auto.h"
 #include "base/clock.h"
 
@@ -50,7 +51,7 @@ static ssize_t read_before(struct back *b, int fd) {
 /* The lines of a piece of which the first byte is the beginning of a line, or its end one byte
  * before.  Bytes after the last newline are no line. */
 static int lines_back(struct back *b, size_t len, bool whole) {
-	const char *end = memrchr(b->data, '\n', len);
+	const char *end = bytes_last(b->data, '\n', len);
 	int rc = 0;
 
 	if (end != NULL) {
@@ -59,7 +60,7 @@ static int lines_back(struct back *b, size_t len, bool whole) {
 		b->at->at = 0;
 	}
 	while (rc == 0 && end != NULL) {
-		const char *before = memrchr(b->data, '\n', (size_t)(end - b->data));
+		const char *before = bytes_last(b->data, '\n', (size_t)(end - b->data));
 		if (before == NULL && !whole) {
 			break;
 		}

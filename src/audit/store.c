@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/dirs.h"
 #include "base/fd.h"
+#include "base/reserve.h"
 #include "base/rfc3339.h"
 
 #include <errno.h>
@@ -420,8 +421,7 @@ static int try_files(struct writing *w, struct err *e) {
 	if ((!known && find_end(w, e) != 0) || open_log(w, e) != 0) {
 		return -1;
 	}
-	if (fallocate(w->fd, FALLOC_FL_KEEP_SIZE, (off_t)w->head.length, RESERVE) != 0 &&
-	    errno != EOPNOTSUPP) {
+	if (reserve_space(w->fd, (off_t)w->head.length, RESERVE) != 0 && errno != EOPNOTSUPP) {
 		return failed(e, "cannot reserve space for the audit log", w->path);
 	}
 	if (!w->headless && store_head(p, &w->head) != 0) {

@@ -10,6 +10,7 @@
  * Fails:    as buf.h. */
 #include "audit/print.h"
 
+#include "audit/bytes.h"
 #include "base/auto.h"
 
 #include <inttypes.h>
@@ -110,7 +111,7 @@ static void put_name(struct emit *j, const struct audit_fields *f) {
 		return;
 	}
 	struct audit_field text = audit_unquote(word);
-	const char *slash = text.len == 0 ? NULL : memrchr(text.text, '/', text.len);
+	const char *slash = bytes_last(text.text, '/', text.len);
 	if (word.len == 0 || word.text[0] != '"') {
 		emit_string(j, "name", "run");
 		return;

@@ -49,6 +49,8 @@ extern int *__error(void);
 #define EPERM 1
 #define ENOENT 2
 #define EINTR 4
+#define EIO 5
+#define EBADF 9
 #define ENOMEM 12
 #define EACCES 13
 #define EEXIST 17
@@ -57,9 +59,12 @@ extern int *__error(void);
 #define ENOTDIR 20
 #define EINVAL 22
 #define ERANGE 34
+#define EPIPE 32
 #define EAGAIN 35
+#define EWOULDBLOCK EAGAIN
 #define EBUSY 16
 #define ENFILE 23
+#define EFBIG 27
 #define EMFILE 24
 #define ENOSPC 28
 #define EROFS 30
@@ -67,6 +72,7 @@ extern int *__error(void);
 #define EPROTONOSUPPORT 43
 #define EAFNOSUPPORT 47
 #define ETOOMANYREFS 59
+#define ETIMEDOUT 60
 #define ELOOP 62
 #define EDQUOT 69
 #define ENOSYS 78
@@ -105,6 +111,7 @@ int memset_s(void *s, size_t size, int c, size_t n);
 char *strchr(const char *s, int c);
 int strcmp(const char *a, const char *b);
 size_t strcspn(const char *s, const char *set);
+char *strcasestr(const char *big, const char *little);
 char *strdup(const char *s);
 char *strerror(int n);
 size_t strlen(const char *s);
@@ -120,6 +127,7 @@ int strcasecmp(const char *a, const char *b);
 int strncasecmp(const char *a, const char *b, size_t n);
 
 /* ---- stdlib.h, stdio.h ---- */
+void *aligned_alloc(size_t align, size_t size);
 void *calloc(size_t n, size_t size);
 void free(void *p);
 void *malloc(size_t n);
@@ -155,10 +163,14 @@ int fnmatch(const char *pattern, const char *s, int flags);
 #define O_WRONLY 1
 #define O_RDWR 2
 #define O_NONBLOCK 4
+#define O_APPEND 8
+#define LOCK_EX 2
+#define LOCK_NB 4
 #define O_NOFOLLOW 0x100
 #define O_CREAT 0x200
 #define O_TRUNC 0x400
 #define O_EXCL 0x800
+#define O_NOCTTY 0x20000
 #define O_DIRECTORY 0x100000
 #define O_CLOEXEC 0x1000000
 #define F_GETFD 1
@@ -166,6 +178,33 @@ int fnmatch(const char *pattern, const char *s, int flags);
 #define F_GETFL 3
 #define F_SETFL 4
 #define FD_CLOEXEC 1
+#define F_UNLCK 2
+#define F_WRLCK 3
+#define F_OFD_SETLK 90
+#define SEEK_SET 0
+#define SEEK_END 2
+struct flock {
+	off_t l_start, l_len;
+	pid_t l_pid;
+	short l_type, l_whence;
+};
+#define F_PREALLOCATE 42
+#define F_ALLOCATEALL 4
+#define F_PEOFPOSMODE 3
+typedef struct fstore {
+	uint32_t fst_flags;
+	int fst_posmode;
+	off_t fst_offset, fst_length, fst_bytesalloc;
+} fstore_t;
+#define AT_FDCWD (-2)
+int openat(int dir, const char *path, int flags, ...);
+int flock(int fd, int what);
+off_t lseek(int fd, off_t at, int whence);
+ssize_t pread(int fd, void *to, size_t n, off_t at);
+ssize_t pwrite(int fd, const void *from, size_t n, off_t at);
+int fsync(int fd);
+int ftruncate(int fd, off_t size);
+int link(const char *from, const char *to);
 int open(const char *path, int flags, ...);
 int fcntl(int fd, int what, ...);
 int close(int fd);
@@ -175,6 +214,7 @@ ssize_t readlink(const char *path, char *out, size_t n);
 char *getcwd(char *out, size_t n);
 int chdir(const char *path);
 int access(const char *path, int mode);
+#define F_OK 0
 #define X_OK 1
 #define W_OK 2
 #define R_OK 4
@@ -218,11 +258,16 @@ struct stat {
 #define S_IFREG 0100000
 #define S_IFLNK 0120000
 #define S_IFSOCK 0140000
+#define S_IRWXG 0000070
+#define S_IWGRP 0000020
+#define S_IRWXO 0000007
+#define S_IWOTH 0000002
 #define S_ISDIR(m) (((m)&S_IFMT) == S_IFDIR)
 #define S_ISREG(m) (((m)&S_IFMT) == S_IFREG)
 int stat(const char *path, struct stat *out) INODE64("stat");
 int lstat(const char *path, struct stat *out) INODE64("lstat");
 int fstat(int fd, struct stat *out) INODE64("fstat");
+int fchmod(int fd, mode_t mode);
 int mkdir(const char *path, mode_t mode);
 mode_t umask(mode_t mask);
 struct dirent {
@@ -290,6 +335,7 @@ pid_t wait4(pid_t pid, int *status, int flags, struct rusage *out);
 pid_t waitpid(pid_t pid, int *status, int flags);
 #define CLOCK_REALTIME 0
 #define CLOCK_MONOTONIC 6
+int nanosleep(const struct timespec *time, struct timespec *left);
 int clock_gettime(int clock, struct timespec *out);
 
 /* ---- spawn.h ---- */
