@@ -56,7 +56,7 @@ static int check_secure(struct err *e) {
 	return err_fix(e, "remove them: chmod ug-s FILE; setcap -r FILE");
 }
 
-int credentials_check(struct err *e) {
+int credentials_read(uid_t *ret_uid, gid_t *ret_gid, struct err *e) {
 	uid_t ruid, euid, suid;
 	gid_t rgid, egid, sgid;
 	struct stat own;
@@ -84,5 +84,14 @@ int credentials_check(struct err *e) {
 	if (check_equal(&users, e) != 0 || check_equal(&groups, e) != 0) {
 		return -1;
 	}
+	*ret_uid = euid;
+	*ret_gid = egid;
 	return check_secure(e);
+}
+
+int credentials_check(struct err *e) {
+	uid_t uid;
+	gid_t gid;
+
+	return credentials_read(&uid, &gid, e);
 }

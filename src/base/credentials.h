@@ -13,7 +13,12 @@
 
 #include "base/err.h"
 
+#include <sys/types.h>
+
 /* 0, or -1 with ERR_SETUP. */
 int credentials_check(struct err *e);
+
+/* The same, and the ids. */
+int credentials_read(uid_t *ret_uid, gid_t *ret_gid, struct err *e);
 
 #endif

@@ -437,6 +437,7 @@ static void prepare_broker(struct init *in) {
 	struct kit *k = in->kit;
 
 	broker_init(&in->broker, k->plan, k->listener_fd);
+	in->broker.umask = k->umask;
 	in->broker.killable = k->killable;
 	in->broker.journal = k->journal;
 	in->broker.warm = k->warm;

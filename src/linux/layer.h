@@ -54,7 +54,7 @@ struct kit {
 	int beneath_fd; /* the workspace's .git beneath the mount that pins it; -1: none */
 
 	/* mounts, directory */
-	mode_t umask; /* the caller's */
+	mode_t umask; /* the caller's; from layer directory on that of the run */
 
 	/* mounts, landlock */
 	int *rule_fds; /* for each mount its source or its root, for a rule; -1: not open */

@@ -410,24 +410,18 @@ static int check_proc(struct err *e) {
 }
 
 int probe_host(struct arena *a, struct host *ret, struct err *e) {
-	uid_t uid = geteuid();
 	struct host h = {
-		.uid = uid,
-		.gid = getegid(),
-		.privileged = uid == 0,
 		.environ = (const char *const *)environ,
 		.cgroup = {.why = HOST_CGROUP_UNCHECKED},
 	};
 	char cwd[PATH_MAX];
 	const char *home;
 
-	if (host_files(a, uid, &h.fs, e) != 0) {
-		return -1;
-	}
 	/* First: HOME and the environment are not trusted if the user ids differ. */
-	if (credentials_check(e) != 0) {
+	if (credentials_read(&h.uid, &h.gid, e) != 0 || host_files(a, h.uid, &h.fs, e) != 0) {
 		return -1;
 	}
+	h.privileged = h.uid == 0;
 	if (find_cwd(cwd, e) != 0 || check_proc(e) != 0) {
 		return -1;
 	}

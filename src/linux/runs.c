@@ -28,6 +28,7 @@
 #define SLOT_SIZE 8192
 /* The most runs that are listed. */
 #define SLOTS 1024
+#define SLOTS_FIRST 4
 _Static_assert(RUNS_SIZE == (off_t)SLOTS * SLOT_SIZE, "the size of all slots");
 /* The most bytes of all arguments, and of one: a script can be a megabyte. */
 #define WORDS_MAX ((size_t)3800)
@@ -64,10 +65,11 @@ int runs_open(const char *state_dir) {
 	return fd;
 }
 
-/* Starts at a slot chosen by the pid, so that mostly the first one is free. */
+/* First one of a few slots, whose pages are in memory from the runs before; then those from one
+ * on that is chosen by the pid, so that with many runs mostly the second try finds a free one. */
 static long take_slot(int fd, pid_t pid) {
-	for (long i = 0; i < SLOTS; i++) {
-		long slot = ((long)pid + i) % SLOTS;
+	for (long i = -1; i < SLOTS; i++) {
+		long slot = i < 0 ? (long)pid % SLOTS_FIRST : ((long)pid + i) % SLOTS;
 		struct flock lock = slot_lock(F_WRLCK, slot);
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
 			return slot;

@@ -48,7 +48,7 @@ void outer_fd_init(struct outer_fd *s, int fd, int mode) {
 }
 
 void outer_fd_own(struct outer_fd *s, int mode) {
-	if ((s->pipe || s->terminal) && !s->owned) {
+	if ((s->pipe || s->terminal) && !s->owned && !s->may_block) {
 		int again = outer_fd_reopen(s->fd, mode | O_NONBLOCK);
 		s->owned = again >= 0;
 		s->may_block = again < 0;

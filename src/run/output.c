@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 
 static size_t least(size_t a, size_t b) {
@@ -71,6 +72,7 @@ static void pump_accept(struct output *p, const char *data, size_t len) {
 		}
 		return;
 	}
+	outer_fd_own(&p->to, O_WRONLY); /* many commands write nothing, or to one of two streams */
 	if (p->capped) {
 		capture_add(&p->kept, data + pass, len - pass);
 		p->pass -= pass;

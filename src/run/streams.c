@@ -111,7 +111,7 @@ static void pump_aim(struct output *p, enum stream which, const struct stream_wi
 	p->keep = fd == RUN_CAPTURE;
 	capture_init(&p->kept, wish->limit);
 	if (fd >= 0) {
-		outer_fd_examine(&p->to, fd); /* streams_started() does the rest */
+		outer_fd_examine(&p->to, fd); /* the first bytes do the rest */
 	}
 	p->tap.place = which == STREAM_OUT ? LEAK_IN_STDOUT : LEAK_IN_STDERR;
 	p->tap.watch = is_scanned(wish, fd, &p->to) ? wish->leaks : NULL;
@@ -197,11 +197,6 @@ void streams_started(struct streams *s) {
 	}
 	for (size_t i = 0; i < ARRAY_LEN(s->inside); i++) {
 		drop_fd(&s->inside[i]);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(s->pumps); i++) {
-		if (s->pumps[i].to.fd >= 0) {
-			outer_fd_own(&s->pumps[i].to, O_WRONLY); /* while the command starts */
-		}
 	}
 }
 

@@ -231,7 +231,7 @@ STEPS = {
         DESCRIPTORS, "dup3(k->channel_fd, channel, O_CLOEXEC)",
         "dup3(k->channel_fd, channel, 0)",
         "EV09 SU15"),
-    "directory: umask": step("linux/layers/directory.c", "(void)umask(k->umask | 022);", "(void)umask(0);", "MT11"),
+    "directory: umask": step("linux/layers/directory.c", "(void)umask(k->umask);", "(void)umask(0);", "MT11"),
     "terminal: session": step("linux/layers/terminal.c", "if (setsid() < 0) {", "if (0) {", "PR16 PR19"),
     # Pid 1.
     "init: kills what is left": step(

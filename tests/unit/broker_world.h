@@ -323,6 +323,8 @@ static inline _Noreturn void guard(unsigned families, inside_fn *fn) {
 	close(pidfd);
 	(void)prctl(PR_SET_DUMPABLE, 0); /* as the engine's guard is */
 	broker_init(&b, &world_plan, listener);
+	b.umask = umask(0);
+	(void)umask(b.umask);
 	b.fast = b.fast && !world_walks;
 	b.began.tv_sec = world_young ? 1 : b.began.tv_sec;
 	if (write(channel[0], "g", 1) != 1) {

@@ -208,8 +208,6 @@ void broker_init(struct broker *b, const struct plan *plan, int listener) {
 	/* Not the coarse clock: multigrain timestamps (Linux 6.13) run ahead of it, and a file
 	 * that was created just before the run would seem to be newer. */
 	(void)clock_gettime(CLOCK_REALTIME, &b->began);
-	b->umask = umask(0); /* layer directory set the same one for the command */
-	(void)umask(b->umask);
 	number_rows(b);
 	(void)syscall(SYS_ioctl, listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP); /* best effort */
 }

@@ -134,7 +134,7 @@ struct broker {
 	bool quick;    /* own mount namespace: outside /proc a path means the same to the guard */
 	bool watches_umask; /* the filter sends umask(2) to the broker */
 	bool umask_differs; /* a process has set a umask other than the following */
-	mode_t umask;       /* the one that the command started with */
+	mode_t umask;       /* the one that the command started with; set by the caller */
 	pid_t umask_setter; /* thread that called umask(2) last; its threads may share it */
 	pid_t umask_of;     /* process that has the guard's present umask; 0: unknown */
 	int umask_holder;   /* a pidfd of that process */

@@ -18,7 +18,8 @@ static int directory_enter(struct kit *k, struct err *e) {
 		k->umask = umask(0); /* with namespaces mounts.c has read it */
 	}
 	/* At least as strict as the caller's, and no write permission for group and others. */
-	(void)umask(k->umask | 022);
+	k->umask |= 022;
+	(void)umask(k->umask);
 	return 0;
 }
 
