@@ -178,6 +178,14 @@ static int run_and_keep(struct prepared *p, struct run_request *request,
 	return rc;
 }
 
+/* While the first process sets the sandbox up. */
+static void work_meanwhile(void *prepared) {
+	struct prepared *p = prepared;
+
+	early_free(take_ptr(p->early));
+	prepared_hash(p);
+}
+
 /* One attempt with the plan as it is. */
 static int run_once(struct prepared *p, const char *const *argv, const struct corral_options *o,
 		    const struct ask_request *ask, struct corral_result **ret, struct err *e) {
@@ -193,7 +201,7 @@ static int run_once(struct prepared *p, const char *const *argv, const struct co
 		return err_memory(e, "library");
 	}
 	request.leaks = &leaks.source;
-	request.meanwhile = (struct run_meanwhile){prepared_hash, p};
+	request.meanwhile = (struct run_meanwhile){work_meanwhile, p};
 	request.ask = ask;
 	pool_begin(p, o, &request, &pool);
 	int rc = leaks_begin(&leaks, p, e) != 0 ? -1 : run_and_keep(p, &request, result, e);

@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,15 +29,19 @@
 #define STACK ((size_t)1024 * 1024)
 #define GUARD ((size_t)64 * 1024)
 /* At the top of the mapping, for struct early. */
-#define SLOT ((size_t)512)
+#define SLOT ((size_t)2048)
 
 struct early {
 	pid_t pid;
 	pid_t parent;
 	bool reaped;
 	bool has_quotas;
-	atomic_uint ordered; /* futex: 1 when the fields below are set */
-	atomic_uint waits;   /* the early process sleeps on it */
+	unsigned cpu;              /* the supervisor's, at the clone */
+	struct processors allowed; /* the supervisor's mask */
+	atomic_uint moved;         /* it may not use that CPU, or will not in a moment */
+	atomic_uint begun;         /* it runs */
+	atomic_uint ordered;       /* futex: 1 when the fields below are set */
+	atomic_uint waits;         /* the early process sleeps on it */
 	struct clone_args args;
 	void (*child)(void *arg);
 	void *arg;
@@ -66,6 +71,26 @@ static bool make_namespaces(const struct early *e) {
 	       raw_call(SYS_getppid, 0) == e->parent;
 }
 
+static long set_processors(pid_t pid, const struct processors *p) {
+	return raw_call(SYS_sched_setaffinity, pid, (long)p->len, raw_pointer(p->mask));
+}
+
+/* Called by the supervisor after the clone and by the early process, whichever runs first.  Where
+ * the kernel refuses, both take turns on one processor. */
+static void leave_processor(struct early *e, pid_t pid) {
+	struct processors others = e->allowed;
+
+	processors_without(&others, e->cpu);
+	(void)set_processors(pid, &others);
+}
+
+static void begin(struct early *e) {
+	if (atomic_exchange(&e->moved, 1) == 0) {
+		leave_processor(e, 0);
+	}
+	atomic_store(&e->begun, 1);
+}
+
 static void wait_for_order(struct early *e) {
 	atomic_store(&e->waits, 1);
 	while (atomic_load(&e->ordered) == 0) {
@@ -74,6 +99,7 @@ static void wait_for_order(struct early *e) {
 }
 
 static _Noreturn void early_run(struct early *e) {
+	begin(e);
 	if (make_namespaces(e) && capabilities_drop_bounding() == 0) {
 		e->has_quotas = quotas_lower(false) == 0;
 		signals_reset();
@@ -89,6 +115,25 @@ static _Noreturn void early_run(struct early *e) {
 
 static int early_main(void *arg) {
 	early_run(arg);
+}
+
+/* Where a filter around this run refuses the call, it has refused the moves, too. */
+static bool is_unmoved(const struct early *e) {
+	unsigned char now[PROCESSORS_SIZE];
+	long len = raw_call(SYS_sched_getaffinity, 0, sizeof now, raw_pointer(now));
+	return len == (long)e->allowed.len && memcmp(now, e->allowed.mask, (size_t)len) == 0;
+}
+
+long early_restore(const struct early *e) {
+	long rc = set_processors(0, &e->allowed);
+	if (rc == -EINVAL) { /* the host has taken all of them from its cgroup: all that it has */
+		struct processors all = {.len = e->allowed.len};
+		for (size_t i = 0; i < all.len; i++) {
+			all.mask[i] = 0xff;
+		}
+		rc = set_processors(0, &all);
+	}
+	return rc == 0 || is_unmoved(e) ? 0 : rc;
 }
 
 bool early_has_quotas(const struct early *e) {
@@ -112,11 +157,20 @@ static void unmap(struct early *e) {
 	(void)munmap(end - STACK - GUARD, GUARD + STACK); /* cannot fail for a mapping */
 }
 
+/* Without a system call: the vDSO has it. */
+static unsigned current_processor(void) {
+	int cpu = sched_getcpu();
+
+	return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
 struct early *early_start(void) {
 	const int shared = CLONE_VM | CLONE_FILES;
+	struct processors allowed;
 	sigset_t all, before;
 
-	if (SANITIZED || !processors_are_several()) {
+	processors_read(&allowed);
+	if (SANITIZED || !processors_are_several(&allowed)) {
 		return NULL;
 	}
 	char *place = mmap(NULL, GUARD + STACK, PROT_NONE,
@@ -130,6 +184,8 @@ struct early *early_start(void) {
 		return NULL;
 	}
 	e->parent = getpid();
+	e->allowed = allowed;
+	e->cpu = current_processor();
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before); /* E8 */
 	e->pid = clone(early_main, e, shared, e);
@@ -137,6 +193,9 @@ struct early *early_start(void) {
 	if (e->pid < 0) {
 		unmap(e);
 		return NULL;
+	}
+	if (atomic_exchange(&e->moved, 1) == 0) {
+		leave_processor(e, e->pid);
 	}
 	return e;
 }
@@ -157,6 +216,17 @@ static bool reap(struct early *e) {
 	}
 }
 
+/* This thread sleeps next, and waking another processor takes long.  A process that runs stays
+ * where it is, but may come here when it has to wait for its processor. */
+static void call_back(struct early *e) {
+	struct processors here = e->allowed;
+
+	if (atomic_load(&e->waits) != 0 || atomic_load(&e->begun) == 0) {
+		processors_only(&here, current_processor());
+	}
+	(void)set_processors(e->pid, &here); /* it may have ended; then it is not moved */
+}
+
 long early_clone(struct early *e, const struct clone_args *args, void (*child)(void *arg),
 		 void *arg, int *ret_pidfd) {
 	*ret_pidfd = -1;
@@ -169,6 +239,7 @@ long early_clone(struct early *e, const struct clone_args *args, void (*child)(v
 	e->args.parent_tid = (uint64_t)(uintptr_t)&e->first;
 	e->child = child;
 	e->arg = arg;
+	call_back(e);
 	atomic_store(&e->ordered, 1);
 	if (atomic_load(&e->waits) != 0) {
 		/* It cannot fail for a word that is there. */

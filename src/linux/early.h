@@ -11,6 +11,13 @@
  * of the supervisor's memory as it is then, and is its child, exactly as after a clone3() of the
  * supervisor.
  *
+ * The kernel often puts a new process on the processor of its parent, where it would run after the
+ * plan or delay it; so the CPU affinity mask of the early process moves it to another one.  If it
+ * sleeps when the order comes, or has not run yet, the supervisor moves it to its own processor,
+ * because it sleeps next itself and waking another processor takes long in a virtual machine.  The
+ * first process gets the supervisor's mask back before anything else (early_restore()).  That mask
+ * is then an explicit one: the run does not use a processor that its cgroup gets later.
+ *
  * While it waits, the early process takes steps of layers that no plan changes and that a process
  * can take in these namespaces for the one that it clones: it brings up lo, resets the signal
  * handlers, empties the capability bounding set, and lowers the limits of layer quotas.  A host
@@ -33,6 +40,10 @@ struct early;
 /* In the first process: the early process has lowered the limits of layer quotas to those of a run
  * without --allow-nested.  Accepts NULL. */
 bool early_has_quotas(const struct early *e);
+
+/* In the first process, at once: gives it the CPU affinity mask of the supervisor.  0, or -errno if
+ * it has another one and cannot get it. */
+long early_restore(const struct early *e);
 
 /* NULL: there is none, because only one processor is there or the kernel refused a process. */
 struct early *early_start(void);

@@ -11,9 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's largest set of processors is 8192. */
-#define MASK_SIZE 1024
-
 #define WHERE "limits"
 
 static int is_set(const unsigned char *mask, size_t i) {
@@ -55,14 +52,14 @@ static size_t nth(const unsigned char *mask, size_t len, int64_t n) {
 
 int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_t *ret_len,
 		      struct err *e) {
-	unsigned char *mask = arena_alloc(a, MASK_SIZE);
+	unsigned char *mask = arena_alloc(a, PROCESSORS_SIZE);
 	uint32_t random = 0;
 
 	if (mask == NULL) {
 		return err_memory(e, WHERE);
 	}
-	memset(mask, 0, MASK_SIZE);
-	long len = syscall(SYS_sched_getaffinity, 0, MASK_SIZE, mask);
+	memset(mask, 0, PROCESSORS_SIZE);
+	long len = syscall(SYS_sched_getaffinity, 0, PROCESSORS_SIZE, mask);
 	if (len <= 0) {
 		return err_sys(e, WHERE, "cannot read the CPU affinity of this process");
 	}
@@ -81,9 +78,27 @@ int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_
 	return 0;
 }
 
-bool processors_are_several(void) {
-	unsigned char mask[MASK_SIZE];
-	long len = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+void processors_read(struct processors *ret) {
+	long len = syscall(SYS_sched_getaffinity, 0, sizeof ret->mask, ret->mask);
 
-	return len <= 0 || count_set(mask, (size_t)len) > 1;
+	ret->len = len > 0 ? (size_t)len : 0;
+}
+
+bool processors_are_several(const struct processors *p) {
+	return count_set(p->mask, p->len) > 1;
+}
+
+void processors_without(struct processors *p, unsigned number) {
+	if (number / 8 < p->len) {
+		p->mask[number / 8] &= (unsigned char)~(1U << number % 8);
+	}
+}
+
+void processors_only(struct processors *p, unsigned number) {
+	for (size_t i = 0; i < p->len; i++) {
+		p->mask[i] = 0;
+	}
+	if (number / 8 < p->len) {
+		p->mask[number / 8] = (unsigned char)(1U << number % 8);
+	}
 }

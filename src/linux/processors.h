@@ -25,7 +25,22 @@ int64_t processors_keep(unsigned char *mask, size_t len, int64_t count, size_t f
 int processors_choose(struct arena *a, int64_t count, unsigned char **ret, size_t *ret_len,
 		      struct err *e);
 
-/* Whether this process may use more than one; true if that cannot be read. */
-bool processors_are_several(void);
+/* The kernel's largest set of processors is 8192. */
+#define PROCESSORS_SIZE 1024
+
+/* The CPU affinity mask of a thread. */
+struct processors {
+	size_t len; /* bytes that the kernel uses; 0: it cannot be read */
+	unsigned char mask[PROCESSORS_SIZE];
+};
+
+/* Of this thread. */
+void processors_read(struct processors *ret);
+
+bool processors_are_several(const struct processors *p);
+
+/* All but one, or one alone. */
+void processors_without(struct processors *p, unsigned number);
+void processors_only(struct processors *p, unsigned number);
 
 #endif

@@ -203,6 +203,9 @@ static _Noreturn void child_main(struct kit *k) {
 	timings_stamp(k->timings, STEP_CLONE);
 	if (k->early == NULL) {
 		signals_reset();
+	} else if ((errno = (int)-early_restore(k->early)) != 0) {
+		(void)err_sys(&e, "spawn", "cannot restore the CPU affinity of the run");
+		init_fail(k, &e);
 	}
 	timings_stamp(k->timings, STEP_SIGNALS);
 	if (plan_lacks_namespaces(k->plan)) {

@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -25,6 +28,7 @@ struct seen {
 	pid_t pid;
 	int value;
 	bool ignored, own_net, own_mounts, bounded, has_quotas, nests;
+	cpu_set_t allowed;
 };
 
 static struct seen *seen;
@@ -75,18 +79,42 @@ static pid_t child_of(pid_t pid) {
 	return fd < 0 || read(fd, text, sizeof text - 1) <= 0 ? 0 : (pid_t)strtol(text, NULL, 10);
 }
 
+static void restored_process(void *arg) {
+	(void)arg;
+	int rc = early_restore(started) == 0 ? (int)syscall(SYS_sched_getaffinity, 0,
+							    sizeof seen->allowed, &seen->allowed)
+					     : -1;
+	_exit(rc > 0 ? 0 : 1);
+}
+
+/* Its state is the letter after the name. */
+static bool sleeps(pid_t pid) {
+	char path[64], text[128] = "";
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, text, sizeof text - 1) > 0 && strstr(text, ") S ") != NULL;
+}
+
 static long clone_first(struct early *e, int *ret_pidfd) {
 	const struct clone_args args = {.flags = CLONE_NEWPID | CLONE_PIDFD};
 
 	return early_clone(e, &args, first_process, &value, ret_pidfd);
 }
 
+static void map_seen(void) {
+	if (seen == NULL) {
+		seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+		REQUIRE(seen != MAP_FAILED);
+	}
+}
+
 TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 	siginfo_t info = {.si_status = 0};
 	int pidfd = -1;
 
-	seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(seen != MAP_FAILED);
+	map_seen();
 	const int bounding_before = prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0);
 	REQUIRE(stat("/proc/self/ns/net", &net) == 0 && stat("/proc/self/ns/mnt", &mounts) == 0);
 	(void)signal(SIGUSR1, SIG_IGN);
@@ -115,6 +143,73 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 	early_free(e);
 	(void)signal(SIGUSR1, SIG_DFL);
 	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+}
+
+/* wait: until the early process waits for the order. */
+static void check_affinity(bool wait) {
+	const struct clone_args args = {.flags = CLONE_NEWPID | CLONE_PIDFD};
+	cpu_set_t before, after;
+	siginfo_t info = {.si_status = -1};
+	int pidfd = -1;
+
+	memset(&before, 0, sizeof before);
+	memset(&after, 0, sizeof after);
+	map_seen();
+	memset(&seen->allowed, 0, sizeof seen->allowed);
+	REQUIRE(syscall(SYS_sched_getaffinity, 0, sizeof before, &before) > 0);
+	struct early *e = start();
+	if (e == NULL) {
+		SKIP(NOT_HERE);
+	}
+	for (int i = 0; wait && i < PATIENCE_MS && !sleeps(child_of(getpid())); i++) {
+		(void)poll(NULL, 0, 1);
+	}
+	started = e;
+	REQUIRE(early_clone(e, &args, restored_process, NULL, &pidfd) > 0);
+	CHECK(syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0);
+	CHECK_INT(info.si_status, 0);
+	CHECK(memcmp(&seen->allowed, &before, sizeof before) == 0);
+	REQUIRE(syscall(SYS_sched_getaffinity, 0, sizeof after, &after) > 0);
+	CHECK(memcmp(&after, &before, sizeof before) == 0);
+	drop_fd(&pidfd);
+	early_free(e);
+}
+
+TEST(the_first_process_has_the_affinity_of_the_supervisor) {
+	check_affinity(false);
+	check_affinity(true);
+}
+
+/* Refuses sched_setaffinity(2), as the filters of some services and of a run with --cpus do. */
+static bool refuse_affinity(void) {
+	struct sock_filter rows[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {.len = sizeof rows / sizeof rows[0], .filter = rows};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(it_works_where_the_affinity_must_not_change) {
+	int status = -1;
+
+	(void)fflush(stdout);
+	pid_t pid = fork(); /* the filter stays */
+	if (pid == 0) {
+		test_failed = !refuse_affinity();
+		check_affinity(true);
+		(void)fflush(stdout);
+		_exit(test_failed ? 1 : test_skip_reason[0] != '\0' ? 2 : 0);
+	}
+	REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2) {
+		SKIP(NOT_HERE);
+	}
+	CHECK_INT(WEXITSTATUS(status), 0);
 }
 
 TEST(it_changes_neither_errno_nor_dumpable_nor_the_signal_mask) {
@@ -156,11 +251,7 @@ TEST(one_that_was_stopped_is_continued) {
 	siginfo_t info = {.si_status = 0};
 	int pidfd = -1, up[2];
 
-	if (seen == NULL) {
-		seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			    -1, 0);
-	}
-	REQUIRE(seen != MAP_FAILED);
+	map_seen();
 	REQUIRE(pipe2(up, O_CLOEXEC) == 0); /* in a child: without the fix it waits for ever */
 	pid_t supervisor = fork();
 	if (supervisor == 0) {
