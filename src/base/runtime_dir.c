@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,17 +17,28 @@ static bool is_directory(const char *path) {
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Without snprintf(3), whose pages a client of a session would read for this alone. */
+static int below(const char *dir, char *ret, size_t cap) {
+	static const char name[] = "/corral";
+	size_t len = strlen(dir);
+
+	if (len + sizeof name > cap) {
+		return -1;
+	}
+	memcpy(ret, dir, len + 1);
+	memcpy(ret + len, name, sizeof name);
+	return 0;
+}
+
 int runtime_dir_find(const char *xdg, char *ret, size_t cap) {
 	char login[64];
 
-	(void)snprintf(login, sizeof login, "/run/user/%u", (unsigned)geteuid()); /* it fits */
-	int n = -1;
 	if (xdg != NULL && xdg[0] == '/') {
-		n = snprintf(ret, cap, "%s/corral", xdg);
-	} else if (is_directory(login)) {
-		n = snprintf(ret, cap, "%s/corral", login);
-	} else if (geteuid() == 0) {
-		n = snprintf(ret, cap, "/run/corral");
+		return below(xdg, ret, cap);
 	}
-	return n >= 0 && (size_t)n < cap ? 0 : -1;
+	(void)snprintf(login, sizeof login, "/run/user/%u", (unsigned)geteuid()); /* it fits */
+	if (is_directory(login)) {
+		return below(login, ret, cap);
+	}
+	return geteuid() == 0 ? below("/run", ret, cap) : -1;
 }

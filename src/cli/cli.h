@@ -98,6 +98,11 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 int verb_exec_terminal(const struct invocation *inv, const char *const *argv,
 		       struct corral_error *err);
 
+/* `session exec SESSION [--] COMMAND [ARG...]`, by its command line alone: its time is that of this
+ * process's start.  False: it is another line, or this way does not serve it, and nothing was done.
+ * *ret_status is -1 after a failure. */
+bool verb_session_exec_quick(char **argv, int *ret_status, struct corral_error *err);
+
 /* The verbs, in the order of --help. */
 extern const struct verb verbs[];
 extern const size_t verbs_count;

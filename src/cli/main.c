@@ -370,6 +370,20 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	return inv->help ? help_print(inv->verb, err) : inv->verb->run(inv, err);
 }
 
+static int invoke_words(int argc, char **argv, bool *ret_reported, struct corral_error *err) {
+	struct invocation inv = {.policy = corral_policy_new(), .argv = argv};
+	int status = -1;
+
+	if (inv.policy == NULL) {
+		(void)memory_error(err);
+	} else {
+		status = invoke(&inv, argv + 1, argc < 1 ? 0 : (size_t)argc - 1, err);
+	}
+	corral_policy_free(inv.policy);
+	*ret_reported = inv.reported;
+	return status;
+}
+
 int main(int argc, char **argv) {
 	struct corral_error err = {0};
 
@@ -377,18 +391,19 @@ int main(int argc, char **argv) {
 		print_error(&err); /* not visible when stderr is the closed one */
 		return exits[CORRAL_E_SETUP].status;
 	}
-	struct invocation inv = {.policy = corral_policy_new(), .argv = argv};
 	int status = -1;
-	if (inv.policy == NULL) {
-		(void)memory_error(&err);
+	bool reported = false;
+	if (verb_session_exec_quick(argv, &status, &err)) {
+		if (status >= 0) {
+			_exit(status); /* nothing is buffered */
+		}
 	} else {
-		status = invoke(&inv, argv + 1, argc < 1 ? 0 : (size_t)argc - 1, &err);
+		status = invoke_words(argc, argv, &reported, &err);
 	}
-	corral_policy_free(inv.policy);
 	if (status >= 0) {
 		return status;
 	}
-	if (!inv.reported) {
+	if (!reported) {
 		print_error(&err);
 	}
 	return exits[err.kind].status;

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,11 +41,12 @@ static int connect_to(const char *session) {
 	    runtime_dir_find(getenv("XDG_RUNTIME_DIR"), path, cap) != 0) {
 		return -1;
 	}
-	size_t len = strlen(path);
-	int n = snprintf(path + len, cap - len, "/x/%s", session);
-	if (n < 0 || (size_t)n >= cap - len) {
+	size_t len = strlen(path), more = strlen(session) + 1;
+	if (more + 3 > cap - len) {
 		return -1;
 	}
+	memcpy(path + len, "/x/", 3);
+	memcpy(path + len + 3, session, more);
 	auto_fd fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) {
@@ -54,19 +56,10 @@ static int connect_to(const char *session) {
 }
 
 /* False: nothing was sent. */
-static bool send_request(int fd, const struct direct_command *c) {
+static bool send_request(int fd, struct iovec request) {
 	static const int streams[DIRECT_FDS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-	struct buf out;
-	bool sent = false;
 
-	buf_init(&out);
-	direct_request_add(&out, c);
-	if (!buf_failed(&out)) {
-		struct iovec body = {out.data, out.len};
-		sent = fdpass_send(fd, body, streams, DIRECT_FDS, 0) == 0;
-	}
-	buf_done(&out);
-	return sent;
+	return fdpass_send(fd, request, streams, DIRECT_FDS, 0) == 0;
 }
 
 static void fail(struct corral_error *err, enum corral_error_kind kind, const char *message,
@@ -151,23 +144,21 @@ static int read_answer(const char *bytes, size_t len, int *ret_status, struct co
 
 int direct_exec(const char *session, const struct direct_command *c, int *ret_status,
 		struct corral_error *err) {
-	char answer[DIRECT_BYTES]; /* a short answer touches one page of it */
+	char bytes[DIRECT_BYTES]; /* request, then answer: short ones touch one page of it */
+	size_t len = direct_request_write(bytes, c);
 	ssize_t n;
 
-	if (!direct_fits(c)) {
-		return 1;
-	}
-	auto_fd fd = connect_to(session);
-	if (fd < 0 || !send_request(fd, c)) {
+	auto_fd fd = len == 0 ? -1 : connect_to(session);
+	if (fd < 0 || !send_request(fd, (struct iovec){bytes, len})) {
 		return 1;
 	}
 	/* A supervisor that closes the connection without reading the request resets it: the answer
 	 * that nothing was done comes after that. */
 	int resets = 0;
 	do {
-		n = recv(fd, answer, sizeof answer, 0);
+		n = recv(fd, bytes, sizeof bytes, 0);
 	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
 	return n < (ssize_t)sizeof(struct direct_answer)
 		       ? lost(session, err)
-		       : read_answer(answer, (size_t)n, ret_status, err);
+		       : read_answer(bytes, (size_t)n, ret_status, err);
 }

@@ -16,9 +16,6 @@
 
 #include "corral.h"
 
-#include "base/buf.h"
-
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,10 +55,10 @@ struct direct_command {
 	int64_t timeout_ms;
 };
 
-/* Whether the short way can carry it: it fits, and all of it is ASCII (the daemon refuses what is
- * not UTF-8). */
-bool direct_fits(const struct direct_command *c);
-void direct_request_add(struct buf *out, const struct direct_command *c);
+/* Writes a request, without other memory than ret.  Returns its length; 0: the short way cannot
+ * carry it, because it is too long or a text is not ASCII (the daemon refuses what is not UTF-8).
+ */
+size_t direct_request_write(char ret[DIRECT_BYTES], const struct direct_command *c);
 
 /* Reads a request.  The texts stay in bytes; argv, which the caller frees, points to them.  -1: it
  * is malformed, or there is no memory. */

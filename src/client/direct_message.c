@@ -6,47 +6,39 @@
  * Fails:    closed: a request that is not exactly as described is none. */
 #include "client/direct.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_ascii(const char *text, size_t *total) {
-	size_t len = 0;
-
-	for (; text[len] != '\0'; len++) {
-		if ((unsigned char)text[len] >= 0x80) {
+/* Appends a text with its NUL; false: there is no room for it, or it is not ASCII. */
+static bool write_ascii(char *ret, size_t *at, const char *text) {
+	for (;; text++) {
+		if ((unsigned char)*text >= 0x80 || *at >= DIRECT_BYTES) {
 			return false;
 		}
-	}
-	*total += len + 1;
-	return *total <= DIRECT_BYTES;
-}
-
-bool direct_fits(const struct direct_command *c) {
-	size_t total = sizeof(struct direct_request);
-
-	for (const char *const *word = c->argv; *word != NULL; word++) {
-		if (!add_ascii(*word, &total)) {
-			return false;
+		ret[(*at)++] = *text;
+		if (*text == '\0') {
+			return true;
 		}
 	}
-	return c->directory == NULL || add_ascii(c->directory, &total);
 }
 
-void direct_request_add(struct buf *out, const struct direct_command *c) {
+size_t direct_request_write(char ret[DIRECT_BYTES], const struct direct_command *c) {
 	struct direct_request q = {.version = DIRECT_VERSION,
 				   .has_directory = c->directory != NULL,
 				   .timeout_ms = c->timeout_ms};
+	size_t at = sizeof q;
 
-	while (c->argv[q.argc] != NULL) {
-		q.argc++;
+	for (; c->argv[q.argc] != NULL; q.argc++) {
+		if (!write_ascii(ret, &at, c->argv[q.argc])) {
+			return 0;
+		}
 	}
-	buf_add(out, &q, sizeof q);
-	for (uint32_t i = 0; i < q.argc; i++) {
-		buf_add(out, c->argv[i], strlen(c->argv[i]) + 1);
+	if (c->directory != NULL && !write_ascii(ret, &at, c->directory)) {
+		return 0;
 	}
-	if (c->directory != NULL) {
-		buf_add(out, c->directory, strlen(c->directory) + 1);
-	}
+	memcpy(ret, &q, sizeof q);
+	return at;
 }
 
 const char *direct_text(const char *bytes, size_t len, size_t *at) {
@@ -58,6 +50,15 @@ const char *direct_text(const char *bytes, size_t len, size_t *at) {
 	}
 	*at = (size_t)(end - bytes) + 1;
 	return text;
+}
+
+static bool is_ascii(const char *bytes, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)bytes[i] >= 0x80) {
+			return false;
+		}
+	}
+	return true;
 }
 
 int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
@@ -83,7 +84,8 @@ int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
 	const char *directory = good && q.has_directory ? direct_text(bytes, len, &at) : NULL;
 	const struct direct_command c = {
 		.argv = argv, .directory = directory, .timeout_ms = q.timeout_ms};
-	if (!good || at != len || (directory == NULL && q.has_directory) || !direct_fits(&c)) {
+	if (!good || at != len || (directory == NULL && q.has_directory) ||
+	    !is_ascii(bytes + sizeof q, len - sizeof q)) {
 		free(argv);
 		return -1;
 	}

@@ -245,6 +245,8 @@ static void report_end(const struct place *p, int status_fd, pid_t pid) {
 		.max_rss_kb = used.ru_maxrss,
 	};
 	send_report(status_fd, &r);
+	/* The supervisor waits for it, perhaps for this processor; our end is not urgent. */
+	(void)raw_call(SYS_sched_yield, 0);
 }
 
 /* Kills the children that exist now.  Their own children become ours when they have ended: so all

@@ -23,8 +23,9 @@
 /* A private file without a name; -1 with errno. */
 int commands_file_open(const char *dir);
 
-/* Supervisor: begins a slot, or appends to it; bytes of a command whose slot was taken go nowhere.
- * Several threads may call it for different commands. */
+/* Supervisor: begins a slot, or appends to it; a command takes its slot with its first bytes, and
+ * bytes of a command whose slot a later one has go nowhere.  Several threads may call it for
+ * different commands. */
 struct commands_slot {
 	int fd; /* -1: output is not kept */
 	uint32_t call;

@@ -41,11 +41,17 @@ int commands_file_open(const char *dir) {
 	return take_fd(&fd);
 }
 
-static bool is_mine(const struct commands_slot *s) {
+/* Whether a command may write to its slot: its own from the first bytes on, before that also one of
+ * an earlier command. */
+static bool may_write(const struct commands_slot *s) {
 	struct header h = {0};
+	ssize_t n = pread(s->fd, &h, sizeof h, slot_at(s->call));
 
-	return pread(s->fd, &h, sizeof h, slot_at(s->call)) == (ssize_t)sizeof h &&
-	       h.call == s->call;
+	if (s->total > 0 || n < 0) {
+		return n == (ssize_t)sizeof h && h.call == s->call;
+	}
+	/* An empty place in the file reads as zeros, or as its end; numbers start again at 1. */
+	return h.call == 0 || (int32_t)((uint32_t)h.call - s->call) < 0;
 }
 
 static void put_header(struct commands_slot *s) {
@@ -58,9 +64,6 @@ static void put_header(struct commands_slot *s) {
 
 void commands_slot_begin(struct commands_slot *s, int fd, uint32_t call) {
 	*s = (struct commands_slot){.fd = fd, .call = call};
-	if (fd >= 0) {
-		put_header(s);
-	}
 }
 
 static bool put_bytes(const struct commands_slot *s, uint64_t at, const char *bytes, size_t len) {
@@ -79,7 +82,11 @@ void commands_slot_add(struct commands_slot *s, const char *bytes, size_t len) {
 	if (s->fd < 0 || len == 0) {
 		return;
 	}
-	if (!is_mine(s) || !put_bytes(s, s->total + skip, bytes + skip, len - skip)) {
+	bool may = may_write(s);
+	if (may && s->total == 0) {
+		put_header(s); /* first: a reader of the earlier command gets none of these bytes */
+	}
+	if (!may || !put_bytes(s, s->total + skip, bytes + skip, len - skip)) {
 		s->fd = -1; /* a later command has the slot, or the disk is full */
 		return;
 	}

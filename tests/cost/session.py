@@ -26,10 +26,10 @@ from service import Failure, Service, check, children, wait_until  # noqa: E402
 
 # Who, how many at most, and for what.
 CEILINGS = {
-    "client": (24, "start of the program; ids of the caller; connect, one request with three descriptors, one answer; no second program"),
+    "client": (14, "start of the program; connect, one request with three descriptors, one answer; no memory, no option, no second program"),
     "daemon": (8, "none before the answer; two messages of the supervisor later"),
-    "supervisor": (60, "accept, credentials of the peer; a pipe for each stream that is relayed, socket and eventfd of the command; the audit record"),
-    "sandbox": (26, "a leader and the command: descriptors, limits, execve; the report; the leader waits for a child or for a mark; the next leader"),
+    "supervisor": (55, "accept, credentials of the peer; a pipe for each stream that is relayed, socket and eventfd of the command; the audit record"),
+    "sandbox": (27, "a leader and the command: descriptors, limits, execve; the report, and a yield to its reader; the leader waits for a child or for a mark; the next leader"),
 }
 LATER = {"daemon"}  # its calls may come after the trace
 SLACK = 0.2  # how far below its ceiling a count may be: the daemon may close the connection after the trace
@@ -61,7 +61,9 @@ def traced(service, session, place):
         try:
             def attached():
                 said.seek(0)
-                return said.read().count(" attached") >= len(pids)
+                text = said.read()
+                # A leader of the command before may have ended since it was listed.
+                return text.count(" attached") + text.count("No such process") >= len(pids)
             check(wait_until(attached), "strace did not attach")
             with open("/dev/null", "rb") as null:
                 done = subprocess.run(["strace", "-f", "-o", own, service.corral, "session", "exec", session, "--", "/bin/true"], env=service.environment,

@@ -64,6 +64,19 @@ def test_the_short_way_is_there_while_the_session_runs(service):
     check(status != 0 and "STOPPED" in err, f"exec after the end: {status} {err}")
 
 
+def test_a_line_without_options_is_read_as_one_with_them(service):
+    """main() recognizes such a line before it parses options; the session's name, a second "--" and a lone "-" are arguments."""
+    session = service.create("--name", "plain-line")
+    for words in (["printf", "%s|", "-t", "--", "1m"], ["--", "printf", "%s|", "--", "a b", ""], ["printf", "%s|", "-", session]):
+        wanted = service.good("session", "exec", session, "-t", "1m", *words)
+        check("|" in wanted, f"{words}: {wanted!r}")
+        for name in (session, "plain-line"):
+            equal(service.good("session", "exec", name, *words), wanted, f"the output of {words}")
+    for words, status in (([], 2), (["--"], 2), (["-x", "true"], 2), (["--no-such", "true"], 2), (["false"], 1), (["--", "no-such-command"], 127)):
+        equal(service.run("session", "exec", session, *words)[0], status, f"the status of {words}")
+    equal(service.run("session", "exec", "no-such-session", "true")[0], 126, "the status without a session")
+
+
 def test_what_the_supervisor_does_not_accept_it_leaves_to_the_daemon(service):
     """H9: nothing has run."""
     session = service.create()

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char request[DIRECT_BYTES];
 static const char *const words[] = {"printf", "", "a b", NULL};
 
 /* A copy with no byte to spare, so that sanitizers see a read beyond it. */
@@ -31,12 +32,10 @@ TEST(a_request_is_read_as_it_was_written) {
 		struct direct_command got;
 		const char **argv = NULL;
 		char *copy = NULL;
-		struct buf out;
+		size_t sent = direct_request_write(request, &rows[i]);
 
-		buf_init(&out);
-		CHECK(direct_fits(&rows[i]));
-		direct_request_add(&out, &rows[i]);
-		CHECK(read_copy(out.data, out.len, &got, &copy, &argv) == 0);
+		CHECK(sent > 0);
+		CHECK(read_copy(request, sent, &got, &copy, &argv) == 0);
 		for (size_t n = 0; n < 3; n++) {
 			CHECK_STR(got.argv[n], words[n]);
 		}
@@ -45,12 +44,11 @@ TEST(a_request_is_read_as_it_was_written) {
 		free(argv);
 		free(copy);
 		/* No part of it is a request, and nothing may follow. */
-		for (size_t len = 0; len < out.len; len++) {
-			CHECK(read_copy(out.data, len, &got, &copy, &argv) != 0);
+		for (size_t len = 0; len < sent; len++) {
+			CHECK(read_copy(request, len, &got, &copy, &argv) != 0);
 		}
-		buf_add(&out, "x", 2);
-		CHECK(read_copy(out.data, out.len, &got, &copy, &argv) != 0);
-		buf_done(&out);
+		memcpy(request + sent, "x", 2);
+		CHECK(read_copy(request, sent + 2, &got, &copy, &argv) != 0);
 	}
 }
 
@@ -82,26 +80,37 @@ TEST(a_head_with_another_value_is_refused) {
 TEST(long_and_other_texts_are_left_to_the_daemon) {
 	static char text[DIRECT_BYTES];
 	const char *argv[] = {"x", text, NULL};
+	const struct direct_command rows[] = {
+		{.argv = words, .directory = "/\xc3\xbc"},
+		{.argv = (const char *[]){"\xff", NULL}},
+	};
 
 	memset(text, 'a', sizeof text - 1);
-	CHECK(!direct_fits(&(struct direct_command){.argv = argv}));
-	text[sizeof text - 100] = '\0';
-	CHECK(direct_fits(&(struct direct_command){.argv = argv}));
-	CHECK(!direct_fits(&(struct direct_command){.argv = words, .directory = "/\xc3\xbc"}));
-	CHECK(!direct_fits(&(struct direct_command){.argv = (const char *[]){"\xff", NULL}}));
+	CHECK(direct_request_write(request, &(struct direct_command){.argv = argv}) == 0);
+	/* The longest one, and one byte more. */
+	text[DIRECT_BYTES - sizeof(struct direct_request) - sizeof "x" - 1] = '\0';
+	CHECK(direct_request_write(request, &(struct direct_command){.argv = argv}) ==
+	      DIRECT_BYTES);
+	text[DIRECT_BYTES - sizeof(struct direct_request) - sizeof "x" - 1] = 'a';
+	text[DIRECT_BYTES - sizeof(struct direct_request) - sizeof "x"] = '\0';
+	CHECK(direct_request_write(request, &(struct direct_command){.argv = argv}) == 0);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		CHECK(direct_request_write(request, &rows[i]) == 0);
+	}
 }
 
 TEST(a_request_that_is_not_ascii_is_refused) {
-	const struct direct_command sent = {.argv = (const char *[]){"caf\xc3\xa9", NULL}};
+	const struct direct_command sent = {.argv = (const char *[]){"cafe", NULL}};
 	struct direct_command got;
 	const char **argv = NULL;
 	char *copy = NULL;
-	struct buf out;
+	size_t len = direct_request_write(request, &sent);
 
-	buf_init(&out);
-	direct_request_add(&out, &sent);
-	CHECK(read_copy(out.data, out.len, &got, &copy, &argv) != 0);
-	buf_done(&out);
+	CHECK(read_copy(request, len, &got, &copy, &argv) == 0);
+	free(argv);
+	free(copy);
+	request[len - 2] = '\xe9';
+	CHECK(read_copy(request, len, &got, &copy, &argv) != 0);
 }
 
 TESTS_MAIN
