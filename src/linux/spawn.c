@@ -422,6 +422,7 @@ static struct child child_of(const struct plan *plan) {
 			      .ask = -1,
 			      .memory = -1,
 			      .wardens = plan_lacks_namespaces(plan),
+			      .inner = plan->inner,
 			      .scope = SCOPE_NONE,
 			      .gate = GATE_PROCESS_NONE,
 			      .samplers = SAMPLERS_NONE,

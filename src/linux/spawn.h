@@ -57,6 +57,7 @@ struct child {
 	int channel;                   /* the supervisor's end */
 	int ask;                       /* the questions of the broker (backend/ask.h); -1: none */
 	bool wardens;                  /* there is no pid namespace: linux/warden.h */
+	bool inner;                    /* pid 1 has placeholders to remove: broker/placeholder.h */
 	bool adopted;                  /* by a process that is not its parent: linux/parked.h */
 	int memory;                    /* of a parked one: run state and journal; -1: none */
 	struct run_state *run_state;

@@ -134,8 +134,11 @@ static void kill_children(const struct child *c) {
 /* The kernel kills the pid namespace with pid 1, but only when pid 1 exits, which a file
  * operation in uninterruptible sleep delays. */
 static void end_first(const struct child *c, struct usage *u) {
+	if (c->inner) { /* at the end of its channel pid 1 kills all others, and removes them */
+		(void)shutdown(c->channel, SHUT_WR); /* fails only when pid 1 is gone */
+		(void)wait_event(c->pidfd, POLLIN, FIRST_MS);
+	}
 	int64_t until = clock_ms() + FIRST_MS;
-
 	kill_first(c);
 	while (!wait_event(c->pidfd, POLLIN, STEP_MS) && clock_ms() < until) {
 		kill_children(c);
