@@ -154,6 +154,10 @@ int result_print(const struct result_place *place, const char *text, struct corr
 /* Prints one line on stderr, with the prefix "corral: ". */
 void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The status for a person, and a note if the streams lost data, else "". */
+#define LOST_NOTE 128
+int lost_status(const struct corral_result *result, char ret_note[LOST_NOTE]);
+
 /* Runs argv with the caller's stdin, stdout and stderr; with `terminal` on a pty. */
 int run_for_person(struct invocation *inv, const char *const *argv, bool terminal,
 		   struct corral_error *err);

@@ -334,18 +334,14 @@ static void print_notes(const struct invocation *inv, const struct corral_result
 	}
 }
 
-#define STATUS_LOST 125
-
-/* A run with lost output has not succeeded, also when the command exits with 0. */
 static int person_status(const struct corral_result *result) {
-	int status = corral_result_status(result);
-	const char *stream = NULL;
-	int error = corral_result_lost(result, &stream);
+	char note[LOST_NOTE];
+	int status = lost_status(result, note);
 
-	if (error != 0) {
-		print_note("%s: %s; part of the data was lost", stream, strerror(error));
+	if (note[0] != '\0') {
+		print_note("%s", note);
 	}
-	return error != 0 && status == 0 ? STATUS_LOST : status;
+	return status;
 }
 
 static bool has_terminal(void) {

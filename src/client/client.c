@@ -90,12 +90,24 @@ static int on_demand(struct client *c, const struct places *p, struct corral_err
 	return 0;
 }
 
-int client_open_admin(struct client *c, struct corral_error *err) {
-	struct places p;
+static int find_places(struct places *p, struct corral_error *err) {
 	struct err e = {0};
 
-	if (places_find(&p, &e) != 0) {
-		return fail(err, CORRAL_E_SETUP, e.what, e.fix);
+	return places_find(p, &e) == 0 ? 0 : fail(err, CORRAL_E_SETUP, e.what, e.fix);
+}
+
+int client_open_running(struct client *c, struct corral_error *err) {
+	struct places p;
+
+	return find_places(&p, err) == 0 ? open_socket(c, p.admin, "start it: corral daemon &", err)
+					 : -1;
+}
+
+int client_open_admin(struct client *c, struct corral_error *err) {
+	struct places p;
+
+	if (find_places(&p, err) != 0) {
+		return -1;
 	}
 	if (open_socket(c, p.admin, "", err) == 0) {
 		return 0;

@@ -16,8 +16,10 @@ struct client {
 	json_int_t last_id;
 };
 
-/* Connects to the admin socket. */
+/* Connects to the admin socket; starts a daemon where the user has allowed that. */
 int client_open_admin(struct client *c, struct corral_error *err);
+/* The same with a daemon that runs already. */
+int client_open_running(struct client *c, struct corral_error *err);
 
 /* Connects to the socket of a session, and sends the token unless it is "". */
 int client_open_session(struct client *c, const char *socket, const char *token,

@@ -74,6 +74,11 @@ static int check_options(const struct corral_exec_options *o, bool capture, stru
  * result. */
 #define COMMAND_ARENA ((size_t)8 * 1024)
 
+/* As a run: else a directory of PATH would be executed. */
+static int check_program(const char *const *argv, struct err *e) {
+	return argv[0][0] != '\0' ? 0 : err_set(e, ERR_USAGE, "exec", "no command was given");
+}
+
 /* The session's plan for this command: with an id and notes of its own. */
 static int prepare(struct corral_session *s, const char *const *argv, const char *directory,
 		   struct prepared *ret, struct err *e) {
@@ -87,7 +92,7 @@ static int prepare(struct corral_session *s, const char *const *argv, const char
 	ret->shown_argv = NULL;
 	ret->refused = NULL;
 	ret->args_leaks = (struct leak_log){0};
-	if (run_id_probe(&ret->arena, &ret->host, e) != 0 ||
+	if (run_id_probe(&ret->arena, &ret->host, e) != 0 || check_program(argv, e) != 0 ||
 	    command_start_in(ret, directory, e) != 0 || command_check(ret, argv, e) != 0 ||
 	    leaks_check_command(ret, argv, &ret->args_leaks, e) != 0) {
 		return -1;

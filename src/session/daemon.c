@@ -276,6 +276,16 @@ static int64_t check_idle(struct daemon *d, int64_t now) {
 	return 0;
 }
 
+#define SETTLE_MS 1000
+
+/* Records states that could not be recorded; returns when to try again, or 0. */
+static int64_t check_late(struct daemon *d, int64_t now) {
+	if (d->settle_at == 0 || now >= d->settle_at) {
+		d->settle_at = store_settle(d->store) ? 0 : now + SETTLE_MS;
+	}
+	return d->settle_at;
+}
+
 static int run(struct daemon *d, struct err *e) {
 	while (!d->stopping || d->lives != NULL) {
 		int64_t now = clock_ms();
@@ -284,6 +294,7 @@ static int run(struct daemon *d, struct err *e) {
 		}
 		int64_t next = sooner(lives_check(d, now), conns_check(d, now));
 		next = sooner(next, conn_tokens_check(d, now));
+		next = sooner(next, check_late(d, now));
 		next = sooner(next, check_idle(d, now));
 		next = sooner(next, policy_watch_check(d, now));
 		next = sooner(next, overview_check(d, now));

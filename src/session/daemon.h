@@ -14,7 +14,8 @@
  *
  * Invariants of the daemon:
  *  H1  a change of the database is on the disk before a client reads an answer about it (WAL with
- *      synchronous=FULL): `kill -9` loses nothing that was acknowledged;
+ *      synchronous=FULL): `kill -9` loses nothing that was acknowledged; an end that cannot be
+ *      recorded is an error for the client, and is recorded as soon as it can be;
  *  H2  a session changes its state only by a row of session/state.c, and only from the state that
  *      the caller names: two changes at once cannot both happen;
  *  H3  tokens are stored as hashes, and compared in constant time;
@@ -230,6 +231,7 @@ struct daemon {
 	bool stopping, activated;
 	int64_t idle_ms;    /* ends after this time without sessions and clients; 0: never */
 	int64_t idle_since; /* CLOCK_MONOTONIC; 0: not idle */
+	int64_t settle_at;  /* when to record late states, CLOCK_MONOTONIC; 0: all are */
 	struct corral_config *config; /* the policy files in force */
 	char reload_error[512];       /* of the last reload; "" */
 	int64_t reloaded, reload_failed;
@@ -326,6 +328,9 @@ int64_t live_check_idle(struct live *l, int64_t now);
 void live_set_limits(struct live *l, const json_t *value);
 /* Stores the values that its policy resolved to, and its deadline (WIRE_READY). */
 void live_record_resolved(struct live *l, const json_t *value);
+/* Records a change of state, at once or, after an error, later. */
+void live_change_state(struct live *l, enum session_event event, const char *reason,
+		       const char *level);
 /* Something that its supervisor reports (WIRE_ACTIVITY). */
 void live_record_activity(const struct live *l, const char *message);
 /* A limit has ended its sandbox (WIRE_ENDING); the end of the supervisor follows. */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/emit.h"
 #include "base/str.h"
+#include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,14 +96,16 @@ static void report_limit(const struct job *j, const struct corral_result *result
  * reading them. */
 static void result_texts(struct buf *out, const struct corral_result *result, const char *text) {
 	struct emit j;
+	char lost[LOST_NOTE];
 
 	emit_init(&j, out, false);
 	emit_object(&j, NULL);
-	emit_int(&j, "status", corral_result_status(result));
+	emit_int(&j, "status", lost_status(result, lost));
 	emit_string(&j, "reason", corral_result_reason(result));
 	emit_array(&j, "notes");
 	note(&j, "ended by ", corral_result_ending(result));
 	note(&j, "hint: ", corral_result_hint(result));
+	note(&j, "", lost);
 	emit_end_array(&j);
 	emit_end_object(&j);
 	buf_add(out, "", 1);

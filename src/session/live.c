@@ -56,27 +56,6 @@ struct live *live_find(const struct daemon *d, const char *id) {
 	return NULL;
 }
 
-/* Records a change; the state in memory follows the database. */
-static void change_state(struct live *l, enum session_event event, const char *reason,
-			 const char *level) {
-	struct err e = {0};
-	struct state_change c = {.id = l->id,
-				 .from = l->state,
-				 .event = event,
-				 .reason = reason,
-				 .level = level,
-				 .now = daemon_now()};
-
-	if (store_change_state(l->daemon->store, &c, &l->state, &e) != 0) {
-		daemon_log("%s: cannot record a change of state: %s", l->id, e.what);
-		(void)state_next(l->state, event,
-				 &l->state); /* the processes decide, not the disk */
-	}
-	overview_event(l->daemon, "session",
-		       json_pack("{s:s, s:s, s:s, s:s}", "id", l->id, "state", state_name(l->state),
-				 "reason", reason, "level", level));
-}
-
 /* ---- messages for the supervisor ---- */
 
 /* Closes descriptors of a client (H7). */
@@ -192,19 +171,26 @@ static void live_free(struct live *l) {
 static void end_session(struct live *l, const char *why) {
 	struct daemon *d = l->daemon;
 	bool stopped = l->state == SESSION_STOPPING;
-	struct fault f = {.code = FAULT_STATE};
+	struct fault f = {.code = FAULT_STATE}, unrecorded = {.code = FAULT_FAILED};
 
 	direct_socket_withdraw(l);
 	if (!state_is_final(l->state)) { /* else the supervisor reported why it could not start */
-		change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why, "");
+		live_change_state(l, stopped ? EVENT_ENDED : EVENT_BROKE, stopped ? l->reason : why,
+				  "");
 	}
 	d->counters.stopped += stopped;
 	d->counters.failed += !stopped;
 	daemon_activity(d, l->id, "state", state_name(l->state));
 	(void)fault_set(&f, FAULT_STATE, "the session has ended: %s", stopped ? l->reason : why);
+	(void)fault_set(&unrecorded, FAULT_FAILED,
+			"the session has ended, but the database could not be changed");
+	(void)err_fix(&unrecorded.e, "free space for it (corral daemon status prints its path); "
+				     "the daemon tries again each second");
 	while (l->calls != NULL) {
 		struct call *call = l->calls;
-		if (call->stops) {
+		if (call->stops && store_is_late(d->store, l->id)) {
+			live_refuse(l, call, &unrecorded); /* H1 */
+		} else if (call->stops) {
 			live_answer(l, call,
 				    json_pack("{s:s, s:s}", "id", l->id, "state",
 					      state_name(l->state)));
@@ -261,7 +247,7 @@ static void failed_to_start(struct live *l, const struct wire_message *m) {
 	(void)snprintf(l->reason, sizeof l->reason, "%s", f.e.what);
 	if (call != NULL && !call->stops) {
 		/* H1: the state is recorded before the client reads the error. */
-		change_state(l, EVENT_BROKE, l->reason, "");
+		live_change_state(l, EVENT_BROKE, l->reason, "");
 		live_refuse(l, call, &f);
 	}
 	json_decref(error);
@@ -278,7 +264,7 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 		live_set_limits(l, json_object_get(info, "limits"));
 		live_record_resolved(l,
 				     json_object_get(info, "resolved")); /* H1: before the answer */
-		change_state(l, EVENT_READY, "", level == NULL ? "" : level);
+		live_change_state(l, EVENT_READY, "", level == NULL ? "" : level);
 		direct_socket_publish(l); /* H9 */
 		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
 	}
@@ -520,10 +506,10 @@ int live_start(struct daemon *d, const struct session_row *row, const char *toke
 	}
 	d->lives = l;
 	d->nlives++;
-	change_state(l, EVENT_START, "", "");
+	live_change_state(l, EVENT_START, "", "");
 	if (open_socket(l, e) != 0 || direct_socket_open(l, e) != 0 ||
 	    fork_supervisor(l, spec, e) != 0) {
-		change_state(l, EVENT_BROKE, e->what, "");
+		live_change_state(l, EVENT_BROKE, e->what, "");
 		live_free(l);
 		return -1;
 	}
@@ -543,7 +529,7 @@ void live_stop(struct live *l, const char *reason) {
 	(void)snprintf(l->reason, sizeof l->reason, "%s", reason);
 	(void)denied_flush(l, clock_ms(), true); /* the supervisor reads them before WIRE_STOP */
 	direct_socket_withdraw(l);               /* H9 */
-	change_state(l, EVENT_STOP, reason, "");
+	live_change_state(l, EVENT_STOP, reason, "");
 	l->kill_at = clock_ms() + STOP_MS;
 	if (live_send(l, &m) != 0) {
 		(void)kill(l->supervisor, SIGKILL); /* it does not read */

@@ -50,6 +50,29 @@ void live_record_resolved(struct live *l, const json_t *value) {
 	}
 }
 
+/* The state in memory follows the database; if that cannot be changed, the processes decide. */
+void live_change_state(struct live *l, enum session_event event, const char *reason,
+		       const char *level) {
+	struct store *store = l->daemon->store;
+	struct err e = {.what = "an earlier change is not recorded"};
+	struct state_change c = {.id = l->id,
+				 .from = l->state,
+				 .event = event,
+				 .reason = reason,
+				 .level = level,
+				 .now = daemon_now()};
+
+	(void)store_settle(store); /* what stays is late */
+	if (store_is_late(store, l->id) || store_change_state(store, &c, &l->state, &e) != 0) {
+		daemon_log("%s: cannot record a change of state: %s", l->id, e.what);
+		(void)state_next(l->state, event, &l->state);
+		store_keep_state(store, &c, l->state);
+	}
+	overview_event(l->daemon, "session",
+		       json_pack("{s:s, s:s, s:s, s:s}", "id", l->id, "state", state_name(l->state),
+				 "reason", reason, "level", level));
+}
+
 void live_record_activity(const struct live *l, const char *message) {
 	json_t *row = json_loads(message, 0, NULL);
 	const char *kind = json_string_value(json_object_get(row, "kind"));

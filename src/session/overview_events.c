@@ -229,6 +229,7 @@ static void feed_ready(struct watch *w, uint32_t events) {
 }
 
 static void begin(struct daemon *d) {
+	struct fault unused = {0};
 	struct err e = {0};
 
 	d->feed.watch = (struct watch){
@@ -240,11 +241,15 @@ static void begin(struct daemon *d) {
 	if (d->feed.watch.fd >= 0) {
 		watch_places(d);
 	}
+	/* Runs and records of before are no events; what comes after this function is one. */
 	json_decref(d->feed.alive);
-	d->feed.alive = NULL;
+	json_t *runs = overview_live_runs(d, &unused);
+	d->feed.alive = ids_of(runs);
+	json_decref(runs);
 	d->feed.last_seq = -1;
-	d->feed.changed = CHANGED_RUNS | CHANGED_AUDIT; /* runs of before are no events */
-	d->feed.due = clock_ms();
+	look_at_audit(d);
+	d->feed.changed = 0;
+	d->feed.due = 0;
 	d->feed.output_due = clock_ms();
 }
 
@@ -299,21 +304,13 @@ void overview_pending_changed(struct daemon *d) {
 
 static void look(struct daemon *d) {
 	unsigned changed = d->feed.changed;
-	bool known = d->feed.alive != NULL;
 
 	d->feed.changed = 0;
 	if (d->feed.watch.fd >= 0) {
 		watch_places(d);
 	}
 	if ((changed & (CHANGED_RUNS | CHANGED_AUDIT)) != 0) {
-		if (known) {
-			look_at_runs(d);
-		} else {
-			struct fault unused = {0};
-			json_t *runs = overview_live_runs(d, &unused);
-			d->feed.alive = ids_of(runs);
-			json_decref(runs);
-		}
+		look_at_runs(d);
 	}
 	if ((changed & CHANGED_AUDIT) != 0 && overview_is_watched(d)) {
 		look_at_audit(d);

@@ -71,7 +71,10 @@ static const struct request_row rows[] = {
 int(fault_set)(struct fault *f, int code, const char *fmt, ...) {
 	va_list ap;
 
-	*f = (struct fault){.code = code, .e = {.kind = ERR_REFUSED}};
+	*f = (struct fault){
+		.code = code,
+		.e = {.kind = code == MESSAGE_INVALID_PARAMS ? ERR_USAGE : ERR_REFUSED},
+	};
 	(void)snprintf(f->e.where, sizeof f->e.where, "daemon");
 	va_start(ap, fmt);
 	(void)vsnprintf(f->e.what, sizeof f->e.what, fmt, ap); /* may be cut: a message */
@@ -105,10 +108,28 @@ static int refuse_params(const struct request *r, const char *why, struct fault 
 	return fault_set(f, MESSAGE_INVALID_PARAMS, "params: %s", why);
 }
 
+/* Handlers use C strings: they would take the part before a NUL for the whole. */
+static int refuse_nul(const struct request *r, struct fault *f) {
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(r->params, key, value) {
+		if (json_is_string(value) &&
+		    strlen(json_string_value(value)) != json_string_length(value)) {
+			return fault_set(f, MESSAGE_INVALID_PARAMS,
+					 "params: \"%.64s\" contains a NUL character", key);
+		}
+	}
+	return 0;
+}
+
 int request_unpack(const struct request *r, struct fault *f, const char *format, ...) {
 	json_error_t why;
 	va_list ap;
 
+	if (refuse_nul(r, f) != 0) {
+		return -1;
+	}
 	va_start(ap, format);
 	int rc = json_vunpack_ex(r->params, &why, JSON_STRICT, format, ap);
 	va_end(ap);

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "session/store_late.h"
 #include "session/store_sql.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 
 struct store {
 	sqlite3 *db;
+	struct late *late; /* states that could not be recorded */
 };
 
 /* Each brings the schema from its index to the next user_version.  A released row never changes. */
@@ -137,6 +139,10 @@ int store_open(const char *path, struct store **ret, struct err *e) {
 
 void store_close(struct store *s) {
 	if (s != NULL) {
+		(void)store_settle(s); /* the next daemon finds the rest as FAILED */
+		while (s->late != NULL) {
+			store_late_remove(&s->late, s->late);
+		}
 		(void)sqlite3_close(s->db); /* every statement is finalized */
 		free(s);
 	}
@@ -265,6 +271,37 @@ int store_change_state(struct store *s, const struct state_change *c, enum sessi
 	return changed > 0 ? 0 : -1;
 }
 
+void store_keep_state(struct store *s, const struct state_change *c, enum session_state to) {
+	store_late_put(&s->late, c, to);
+}
+
+bool store_is_late(const struct store *s, const char *id) {
+	return store_late_find(s->late, id) != NULL;
+}
+
+/* The changes were made one by one in memory, by the table (H2); the row gets the last state. */
+static int record_late(struct store *s, const struct late *entry) {
+	auto_statement *st = NULL;
+	struct err e = {0};
+
+	if (store_sql_prepare(s->db, &st, &e,
+			      "UPDATE sessions SET state = ?1, reason = iif(?2 = '', reason, ?2),"
+			      " level = iif(?3 = '', level, ?3), started = max(started, ?4),"
+			      " ended = max(ended, ?5) WHERE id = ?6 AND state IN " LIVE_STATES,
+			      "tttiit", state_name(entry->state), entry->reason, entry->level,
+			      entry->started, entry->ended, entry->id) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, &e) < 0 ? -1 : 0;
+}
+
+bool store_settle(struct store *s) {
+	while (s->late != NULL && record_late(s, s->late) == 0) {
+		store_late_remove(&s->late, s->late);
+	}
+	return s->late == NULL;
+}
+
 int store_set_resolved(struct store *s, const char *id, const struct session_resolved *r,
 		       struct err *e) {
 	auto_statement *st = NULL;
@@ -280,7 +317,8 @@ int store_set_resolved(struct store *s, const char *id, const struct session_res
 	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
 }
 
-static void report_session(sqlite3_stmt *st, const struct session_reader *reader) {
+static void report_session(const struct store *s, sqlite3_stmt *st,
+			   const struct session_reader *reader) {
 	int state = state_by_name(store_sql_text(st, 8));
 	struct session_row row = {
 		.name = store_sql_text(st, 1),
@@ -301,6 +339,7 @@ static void report_session(sqlite3_stmt *st, const struct session_reader *reader
 		.policy = store_sql_text(st, 16),
 	};
 	(void)snprintf(row.id, sizeof row.id, "%s", store_sql_text(st, 0));
+	store_late_apply(s->late, &row);
 	reader->found(reader->arg, &row);
 }
 
@@ -309,7 +348,7 @@ static int report_all(struct store *s, sqlite3_stmt *st, const struct session_re
 	int rc, count = 0;
 
 	while ((rc = store_sql_step(s->db, st, e)) == 1) {
-		report_session(st, reader);
+		report_session(s, st, reader);
 		count++;
 	}
 	return rc < 0 ? -1 : count;

@@ -57,6 +57,15 @@ struct state_change {
 int store_change_state(struct store *s, const struct state_change *c, enum session_state *ret,
 		       struct err *e);
 
+/* Keeps in memory a change that could not be recorded, such as on a full disk: readers get it
+ * instead of the row.  A failed allocation loses it; the next daemon reports the session as FAILED.
+ */
+void store_keep_state(struct store *s, const struct state_change *c, enum session_state to);
+/* Whether a change of the session is kept that way. */
+bool store_is_late(const struct store *s, const char *id);
+/* Records what was kept; true: nothing is left. */
+bool store_settle(struct store *s);
+
 /* The values that the policy of a session resolved to; "" changes nothing. */
 struct session_resolved {
 	const char *workspace, *profile, *mode, *net, *policy;

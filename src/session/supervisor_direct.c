@@ -16,11 +16,13 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/emit.h"
+#include "cli/cli.h"
 #include "client/direct.h"
 #include "session/peer.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -74,10 +76,18 @@ static void send_answer(int client, const void *bytes, size_t len) {
 static void answer(const struct job *j, const void *bytes, size_t len) {
 	(void)atomic_fetch_add(&j->owner->direct.counts->answered, 1);
 	send_answer(j->client, bytes, len);
+	(void)sched_yield(); /* the client may need this processor; the rest here is not urgent */
 }
 
 static void add_text(struct buf *out, const char *text) {
 	buf_add(out, text, strlen(text) + 1);
+}
+
+static void add_note(struct buf *out, const char *prefix, const char *text) {
+	if (text[0] != '\0') {
+		buf_puts(out, prefix);
+		add_text(out, text);
+	}
 }
 
 static void answer_buf(const struct job *j, struct buf *out) {
@@ -90,23 +100,19 @@ static void answer_buf(const struct job *j, struct buf *out) {
 
 void supervisor_direct_send_result(const struct job *j, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result), *hint = corral_result_hint(result);
-	struct direct_answer a = {.end = DIRECT_RAN, .status = corral_result_status(result)};
+	char lost[LOST_NOTE];
+	struct direct_answer a = {.end = DIRECT_RAN, .status = lost_status(result, lost)};
 	struct buf out;
 
-	if (ending[0] == '\0' && hint[0] == '\0') {
+	if (ending[0] == '\0' && hint[0] == '\0' && lost[0] == '\0') {
 		answer(j, &a, sizeof a); /* as most are: without a buffer */
 		return;
 	}
 	buf_init(&out);
 	buf_add(&out, &a, sizeof a);
-	if (ending[0] != '\0') {
-		buf_puts(&out, "ended by ");
-		add_text(&out, ending);
-	}
-	if (hint[0] != '\0') {
-		buf_puts(&out, "hint: ");
-		add_text(&out, hint);
-	}
+	add_note(&out, "ended by ", ending);
+	add_note(&out, "hint: ", hint);
+	add_note(&out, "", lost);
 	answer_buf(j, &out);
 }
 

@@ -33,17 +33,31 @@ int verb_daemon(struct invocation *inv, struct corral_error *err) {
 	return e.kind == ERR_NONE ? -1 : internal_error(&e, err); /* ERR_NONE: err is filled */
 }
 
-int verb_request(const char *method, json_t *params, json_t **ret, struct corral_error *err) {
+static int request(int (*connect_to)(struct client *, struct corral_error *),
+		   const struct client_call *call, json_t **ret, struct corral_error *err) {
 	struct client c;
-	struct client_call call = {.method = method, .params = params};
 
-	if (client_open_admin(&c, err) != 0) {
-		json_decref(params);
+	if (connect_to(&c, err) != 0) {
+		json_decref(call->params);
 		return -1;
 	}
-	int rc = client_call(&c, &call, ret, err);
+	int rc = client_call(&c, call, ret, err);
 	client_close(&c);
 	return rc;
+}
+
+int verb_request(const char *method, json_t *params, json_t **ret, struct corral_error *err) {
+	const struct client_call call = {.method = method, .params = params};
+
+	return request(client_open_admin, &call, ret, err);
+}
+
+/* Of the daemon that runs: none is started to be asked about itself, or to be stopped. */
+static int request_running(const struct invocation *inv, const char *method, json_t **ret,
+			   struct corral_error *err) {
+	const struct client_call call = {.method = method};
+
+	return verb_no_words(inv, err) == 0 ? request(client_open_running, &call, ret, err) : -1;
 }
 
 const char *verb_time_text(json_int_t ms, char ret[VERB_TIME_SIZE]) {
@@ -101,7 +115,7 @@ static int print_status(const json_t *s, struct corral_error *err) {
 int verb_daemon_status(struct invocation *inv, struct corral_error *err) {
 	json_t *s = NULL;
 
-	if (verb_no_words(inv, err) != 0 || verb_request("daemon.status", NULL, &s, err) != 0) {
+	if (request_running(inv, "daemon.status", &s, err) != 0) {
 		return -1;
 	}
 	int rc = inv->json ? verb_print_json(s, err) : print_status(s, err);
@@ -112,8 +126,7 @@ int verb_daemon_status(struct invocation *inv, struct corral_error *err) {
 int verb_daemon_metrics(struct invocation *inv, struct corral_error *err) {
 	json_t *answer = NULL;
 
-	if (verb_no_words(inv, err) != 0 ||
-	    verb_request("daemon.metrics", NULL, &answer, err) != 0) {
+	if (request_running(inv, "daemon.metrics", &answer, err) != 0) {
 		return -1;
 	}
 	const char *text = json_string_value(json_object_get(answer, "text"));
@@ -125,7 +138,7 @@ int verb_daemon_metrics(struct invocation *inv, struct corral_error *err) {
 static int order(struct invocation *inv, const char *method, struct corral_error *err) {
 	json_t *answer = NULL;
 
-	if (verb_no_words(inv, err) != 0 || verb_request(method, NULL, &answer, err) != 0) {
+	if (request_running(inv, method, &answer, err) != 0) {
 		return -1;
 	}
 	json_decref(answer);

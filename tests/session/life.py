@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 
 from service import Refused, alive, check, children, equal, marked, wait_until
@@ -18,6 +19,9 @@ def test_a_command_gets_streams_status_and_directory(service):
     equal((result["stdout"], result["exit_code"], result["session"]), ("kept\nword\n", 0, session), "a captured command")
     equal(service.run("session", "exec", session, "--", "no-such-command")[0], 127, "a missing command")
     equal(service.run("session", "exec", session, "--chdir", "/", "pwd")[1], "/\n", "--chdir")
+    for words in (["session", "exec", session], ["session", "exec", session, "--json"], ["run", "--level", service.level]):
+        status, _, err = service.run(*words, "--", "")
+        check(status == 2 and "no command was given" in err, f"{words} with an empty name: {status} {err}")
     shown = service.show("streams")
     equal((shown["id"], shown["state"], shown["level"], shown["workspace"]),
           (session, "RUNNING", service.level, service.workspace), "session show")
@@ -28,6 +32,55 @@ def test_a_command_gets_streams_status_and_directory(service):
     check(session not in service.good("session", "list"), "a stopped session is in `session list`")
     check(session in service.good("session", "list", "--all"), "a stopped session is not in `session list --all`")
     check(not os.path.exists(f"{service.place}/run/corral/s/{session}.sock"), "its socket is left")
+
+
+def test_output_that_cannot_be_written_is_told(service):
+    session = service.create()
+    for words in ([], ["--timeout", "60s"]):  # the supervisor's own socket, and the daemon's
+        with open("/dev/full", "wb") as full:
+            command = service.command("session", "exec", *words, session, "--", "sh", "-c", "echo x; exit 0", stdout=full)
+            err = command.communicate()[1].decode()
+        equal(command.returncode, 125, f"the status with {words}: {err}")
+        check("stdout: No space left on device; part of the data was lost" in err, f"the note with {words}: {err}")
+
+
+def test_empty_files_of_a_nested_sandbox_end_with_the_session(service):
+    """Mount points for names that Corral protects; at level standard, and as root, no sandbox inside makes any."""
+    if service.level != "full" or service.uid == 0:
+        status, _, err = service.run("session", "exec", service.create("--allow-nested", "--name", "nested"), "true")
+        equal(status, 0, f"a command: {err}")
+        return
+    session = service.create("--allow-nested")
+    made = [f"{service.workspace}/{name}" for name in (".envrc", ".agents")]
+    service.good("session", "exec", session, "--", "unshare", "-Urm", "sh", "-c", ": >.envrc; mkdir .agents")
+    equal([os.path.exists(path) for path in made], [True, True], "while the session lives")
+    service.good("session", "stop", session)
+    equal([os.path.exists(path) for path in made], [False, False], "after its end")
+
+
+def test_an_end_that_cannot_be_recorded_is_an_error_and_is_recorded_later(service):
+    """A writer of the database that waits stands for a full disk: every change fails."""
+    session = service.create("--name", "late")
+    database = sqlite3.connect(f"{service.place}/home/.local/state/corral/daemon/sessions.db", isolation_level=None)
+
+    def recorded():
+        return database.execute("SELECT state FROM sessions WHERE id = ?", (session,)).fetchone()[0]
+
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        equal(service.good("session", "exec", "late", "--", "echo", "out"), "out\n", "a command meanwhile")
+        check(service.run("session", "create", "--level", service.level)[0] == 126, "a session was created without a record")
+        status, _, err = service.run("session", "stop", "late")
+        check(status == 126 and "the session has ended, but the database" in err, f"session stop: {status} {err!r}")
+        equal((recorded(), service.show(session)["state"]), ("RUNNING", "STOPPED"), "the database, and what the daemon says")
+        check(session not in service.good("session", "list"), "an ended session is in `session list`")
+    finally:
+        database.execute("ROLLBACK")
+    check(wait_until(lambda: recorded() == "STOPPED"), "the end was never recorded")
+    database.close()
+    shown = service.show(session)
+    check(shown["reason"] == "stopped by a client" and shown["ended"] >= shown["started"] > 0, f"the row: {shown}")
+    service.good("session", "stop", service.create("--name", "late"))
 
 
 def test_the_rules_about_arguments_hold_for_the_directory_of_a_command(service):
@@ -133,7 +186,9 @@ def test_a_session_that_cannot_start_is_failed_and_says_why(service):
     shown = service.show("bad")
     check(shown["state"] == "FAILED" and "/no/such/path" in shown["reason"], f"its record: {shown}")
     status, _, err = service.run("session", "create", "--name", "a/b")
-    check(status == 126 and "name of a session" in err, f"an invalid name: {status} {err}")
+    check(status == 2 and "name of a session" in err, f"an invalid name: {status} {err}")
+    status, _, err = service.run("session", "create", "--tools", "no_such")
+    check(status == 2 and "no_such" in err, f"a tool that does not exist: {status} {err}")
     service.create("--name", "taken")
     status, _, err = service.run("session", "create", "--name", "taken")
     check(status == 2 and "taken is alive" in err, f"a name that is taken: {status} {err}")

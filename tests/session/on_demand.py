@@ -54,6 +54,18 @@ def test_no_daemon_is_started_unless_the_user_allows_it(service):
         end(one)
 
 
+def test_no_daemon_is_started_to_be_described_or_stopped(service):
+    one = place(service)
+    try:
+        for verb in ("status", "metrics", "reload", "stop"):
+            status, out, err = one.run("daemon", verb)
+            check(status == 125 and out == "" and "start it: corral daemon &" in err, f"{verb}: {status} {out} {err}")
+        equal(daemons(one), [], "daemons")
+        equal(one.good("session", "list"), "no sessions are alive\n", "a verb that starts one")
+    finally:
+        end(one)
+
+
 def test_two_clients_start_one_daemon(service):
     one = place(service)
     try:

@@ -144,6 +144,7 @@ def test_tokens_missing_wrong_foreign_expired_and_revoked(service):
         client = Client(path, service.uid)
         equal(code_of(client, "session.authenticate", {"token": token}), NO_TOKEN, name)
         equal(code_of(client, "session.exec", {"argv": ["true"]}), NO_TOKEN, f"exec after a {name} token")
+    equal(code_of(Client(path, service.uid), "session.authenticate", {"token": first["token"] + "\0more"}), PARAMS, "a NUL behind the token")
     # Control: the right one.
     equal(code_of(with_token(service, first["id"], first["token"]), "session.exec", {"argv": ["true"]}), 0, "the right token")
     short = service.client().call("session.token", session=first["id"], lifetime_ms=1)["token"]

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-from pss import memory  # noqa: E402  the path has to be set first
+from pss import memory, pss  # noqa: E402  the path has to be set first
 from service import Refused, Service, check, children, wait_until  # noqa: E402  the path has to be set first
 
 NAMESPACES = ("mnt", "pid", "net", "ipc", "uts", "user", "cgroup")

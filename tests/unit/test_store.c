@@ -174,6 +174,55 @@ TEST(a_session_goes_through_its_states_and_no_others) {
 	remove_place(&p);
 }
 
+TEST(a_state_that_could_not_be_recorded_is_read_and_recorded_later) {
+	struct place p = make_place();
+	struct store *s = open_store(&p);
+	struct session_row row = make_row(5, "one"), other = make_row(6, "two");
+	struct err e = {0};
+	char token[TOKEN_TEXT_LENGTH + 1];
+	enum session_state state = SESSION_CREATED;
+	struct seen seen = {0};
+	struct session_reader reader = {see, &seen};
+	sqlite3 *writer = NULL;
+	REQUIRE(add(s, &row, token, &e) == 0 && add(s, &other, token, &e) == 0);
+	REQUIRE(sqlite3_open(p.file, &writer) == SQLITE_OK);
+	REQUIRE(sqlite3_exec(writer, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+	static const enum session_event events[] = {EVENT_START, EVENT_READY, EVENT_STOP,
+						    EVENT_ENDED};
+	for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+		struct state_change c = {.id = row.id,
+					 .from = state,
+					 .event = events[i],
+					 .reason = events[i] == EVENT_STOP ? "stopped" : "",
+					 .level = events[i] == EVENT_READY ? "full" : "",
+					 .now = 10 + (int64_t)i};
+		CHECK_INT(store_change_state(s, &c, &state, &e), -1);
+		REQUIRE(state_next(state, events[i], &state));
+		store_keep_state(s, &c, state);
+		CHECK(!store_settle(s) && store_is_late(s, row.id) && !store_is_late(s, other.id));
+	}
+	for (int settled = 0; settled < 2; settled++) { /* from memory, then from the file */
+		CHECK_INT(store_get_session(s, row.id, &reader, &e), 0);
+		CHECK_INT(seen.state, SESSION_STOPPED);
+		CHECK_STR(seen.level, "full");
+		CHECK_STR(seen.reason, "stopped");
+		CHECK_INT(seen.started, 11);
+		CHECK_INT(seen.ended, 13);
+		CHECK_INT(store_get_session(s, other.id, &reader, &e), 0);
+		CHECK_INT(seen.state, SESSION_CREATED);
+		if (settled == 0) {
+			(void)sqlite3_exec(writer, "ROLLBACK", NULL, NULL,
+					   NULL); /* CHECKed below */
+			CHECK(store_settle(s) && !store_is_late(s, row.id));
+			store_close(s);
+			s = open_store(&p);
+		}
+	}
+	(void)sqlite3_close(writer); /* no statement is left */
+	store_close(s);
+	remove_place(&p);
+}
+
 TEST(the_name_of_a_live_session_is_taken) {
 	struct place p = make_place();
 	struct store *s = open_store(&p);
