@@ -158,8 +158,9 @@ def hosts_part(hosts):
     yield ""
     yield "What `corral run` does by itself on each, from tests/hosts."
     yield ""
-    rows = [[host["host"], host["about"], host["caller"], host["engine"], host["level"], host["result"]] for host in hosts]
-    yield from table(["host", "how it is made", "caller", "engine", "level", "checks"], rows)
+    rows = [[host["host"], host["about"], host["caller"], host["engine"], host["level"], " ".join(host["weaker"]), host["result"]]
+            for host in hosts]
+    yield from table(["host", "how it is made", "caller", "engine", "level", "not enforced, or weaker", "checks"], rows)
 
 
 def stamp():

@@ -211,6 +211,7 @@ static const char *barrier_of(const struct why_ask *ask, const struct path_facts
 	case CAUSE_MODE_AGENT:
 		return "agent";
 	case CAUSE_MODE_SKILL:
+	case CAUSE_SKILL:
 		return "skill";
 	case CAUSE_RIGHTS:
 		return "permission";

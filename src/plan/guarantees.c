@@ -117,12 +117,19 @@ static struct guarantee_report guarantee_rules(const struct plan *plan, const ch
 		return made;
 	}
 	made.state = plan->rules.required ? STATE_ABSENT : STATE_WEAKER;
+	if (plan->names_open) {
+		made.why = "files that exist and that Corral protects by itself, such as "
+			   ".git/config, can be changed: seccomp user notification is not "
+			   "available";
+		return made;
+	}
 	if (plan->rules.required) {
 		made.why = "patterns, and rules for paths that do not exist yet, cannot be "
 			   "enforced: seccomp user notification is not available";
 		return made;
 	}
-	made.why = "protected names that do not exist yet can be created, and a file that the host "
+	made.why = "protected names that do not exist yet can be created, files that only a "
+		   "pattern protects, such as .envrc, can be changed, and a file that the host "
 		   "replaces is no longer protected: seccomp user notification is not available";
 	return made;
 }
@@ -435,7 +442,7 @@ static bool is_requested(const struct plan *plan, const struct policy *p, enum g
 	case GUARANTEE_FS_READ:
 		return plan->level >= LEVEL_STANDARD;
 	case GUARANTEE_FS_DENY:
-		return is_written(&p->values[KEY_FS_DENY]) ||
+		return plan->names_open || is_written(&p->values[KEY_FS_DENY]) ||
 		       is_written(&p->values[KEY_FS_PROTECT]) ||
 		       is_written(&p->values[KEY_FS_PROTECT_NAMES]);
 	case GUARANTEE_NET:

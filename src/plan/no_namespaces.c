@@ -286,8 +286,10 @@ void no_namespaces_traits(struct builder *b) {
 	}
 
 	unsigned within = open ? 0 : exceptions(b);
-	/* No mount could enforce these. */
+	/* No mount could enforce these.  A run around this one protects the same names. */
 	plan->rules.required = plan->rules.required || within != 0;
+	plan->names_open =
+		within != 0 && !plan->judges && plan_caller_variable(b->h, "CORRAL_LEVEL") == NULL;
 	plan->exceptions = open ? 0 : within | broker_traits_set(b);
 	traits |= plan->own_net ? TRAIT_NO_NET : 0;
 	traits |= open ? TRAIT_OPEN : 0;

@@ -186,6 +186,8 @@ struct plan {
 	struct net_plan net;
 	bool broker;         /* a broker answers the filter's seccomp user notifications */
 	bool judges;         /* the broker checks rules about names at each system call */
+	bool names_open;     /* without it, on an engine that cannot mount: existing files that
+			      * Corral protects by itself can be changed */
 	bool nested;         /* a nested sandbox is allowed */
 	bool shares_proc;    /* /proc is that of the pid namespace above, read-only */
 	bool inner;          /* and may create namespaces: the broker checks changes in them */

@@ -88,6 +88,9 @@ static const struct row rows[CAUSE_COUNT] = {
 		NO_OPTION "the table of the agent sets it; change the mode there ({origin})", NULL, KEY_MODE},
 	[CAUSE_MODE_SKILL] = {ERR_PROTECTED, KEY_MODE, "{path} is read-only: {rule} ({origin}) is read-only",
 		NO_OPTION "the skill requests it; change the mode there ({origin}), or use no skill", NULL, KEY_MODE},
+	[CAUSE_SKILL] = {ERR_OUTSIDE, KEY_SKILL,
+		"{path} is hidden or read-only: the skill and the policy do not both grant it ({rule}, {origin})",
+		"no option allows it alone: the skill has to request it (fs.read, fs.write), and an option or a file to grant it", NULL, KEY_SKILL},
 	[CAUSE_PROTECT] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: protected by {rule} ({origin})",
 		"to allow changes: --protect {EXCEPT}", NULL, .option = "--protect {EXCEPT}"},
@@ -497,15 +500,21 @@ static enum refusal_cause cause_of(const struct refusal_question *q,
 	return cause_missing(q, sight);
 }
 
-/* No grant helps where a mode that no option changes forbids every grant to write. */
-static enum refusal_cause bound_by_mode(const struct refusal_question *q,
+/* No grant helps where a mode that no option changes forbids every grant to write, and none helps
+ * alone where a skill has to request it. */
+static enum refusal_cause without_grant(const struct refusal_question *q,
 					enum refusal_cause cause) {
 	enum refusal_cause mode = cause_of_mode(&q->policy->values[KEY_MODE].origin);
 	const char *option = rows[cause].option;
 	bool grants = option != NULL && (streq(option, "{OPEN}") || str_starts(option, "{WRITE}"));
 
-	return q->want == ACCESS_WRITE && is_read_only(q) && grants && mode != CAUSE_MODE ? mode
-											  : cause;
+	if (!grants) {
+		return cause;
+	}
+	if (q->want == ACCESS_WRITE && is_read_only(q) && mode != CAUSE_MODE) {
+		return mode;
+	}
+	return q->policy->values[KEY_SKILL].set ? CAUSE_SKILL : cause;
 }
 
 /* ---- verdicts ---- */
@@ -570,25 +579,5 @@ void refusal_hidden(const struct refusal_question *q, struct verdict *ret) {
 
 void refusal_judge(const struct refusal_question *q, struct verdict *ret) {
 	struct visibility_rule rule = plan_rule_of(q->plan, q->path);
-	refusal_say(q, bound_by_mode(q, cause_of(q, &rule)), ret);
-}
-
-/* ---- renames ---- */
-
-static bool holds_mount(const struct refusal_question *q) {
-	for (size_t i = 0; i < q->plan->nmounts; i++) {
-		if (path_within(q->plan->mounts[i].target, q->path)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-void refusal_judge_move(const struct refusal_question *q, struct verdict *ret) {
-	refusal_judge(q, ret);
-	bool kept = ret->kind == ERR_SENSITIVE || ret->cause == CAUSE_PROTECT ||
-		    ret->cause == CAUSE_PROTECT_BOUND;
-	if (kept || (ret->kind == ERR_NONE && holds_mount(q))) {
-		refusal_say(q, CAUSE_KEPT, ret);
-	}
+	refusal_say(q, without_grant(q, cause_of(q, &rule)), ret);
 }

@@ -35,6 +35,7 @@ enum refusal_cause {
 	CAUSE_MODE_BOUND, /* … of the floor */
 	CAUSE_MODE_AGENT, /* … of the table of the run's agent, which no option overrides (P6) */
 	CAUSE_MODE_SKILL, /* … of the run's skill, likewise */
+	CAUSE_SKILL,      /* a grant would allow it, if the run's skill requests it too (P6) */
 	CAUSE_PROTECT,    /* fs.protect */
 	CAUSE_PROTECT_BOUND,
 	CAUSE_GIT_LINK,  /* … of a repository that this file names (.git file) */

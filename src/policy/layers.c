@@ -68,7 +68,8 @@ static int unknown_key(const struct origin *o, const char *name, struct err *e) 
 	const char *near = nearest_key(name);
 	(void)err_set(e, ERR_USAGE, "policy", "unknown key \"%s\" (%s)",
 		      value_shown(name, key, sizeof key), policy_origin_text(o, from, sizeof from));
-	return near == NULL ? err_fix(e, "list the keys: corral policy schema")
+	return near == NULL ? err_fix(e, "list the keys: corral policy schema%s",
+				      o->kind == ORIGIN_SKILL ? " skill" : "")
 			    : err_fix(e, "did you mean \"%s\"?", near);
 }
 

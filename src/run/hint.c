@@ -83,19 +83,20 @@ static bool next_word(const char **at, const char *end, struct span *ret) {
 
 /* ---- paths ---- */
 
-#define CAUSE(name) (1U << CAUSE_##name)
-_Static_assert(CAUSE_COUNT <= 32, "a set of causes is an unsigned int");
+#define CAUSE(name) (UINT64_C(1) << CAUSE_##name)
+_Static_assert(CAUSE_COUNT <= 64, "a set of causes is a uint64_t");
 #define NOT_SHOWN (CAUSE(OUTSIDE) | CAUSE(SOCKET))
-#define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP) | CAUSE(ABOVE))
+#define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP) | CAUSE(ABOVE) | CAUSE(SKILL))
 #define HIDDEN (CAUSE(CREDENTIAL) | CAUSE(OWN) | CAUSE(DENY) | CAUSE(DENY_BOUND))
 #define KEPT (CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(PROJECT))
 #define READ_ONLY                                                                                  \
 	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(MODE_AGENT) |                    \
-	 CAUSE(MODE_SKILL) | CAUSE(ABOVE) | CAUSE(READ_ONLY) | CAUSE(MADE) | CAUSE(OWN))
+	 CAUSE(MODE_SKILL) | CAUSE(SKILL) | CAUSE(ABOVE) | CAUSE(READ_ONLY) | CAUSE(MADE) |        \
+	 CAUSE(OWN))
 
 /* For each condition of a hint: which paths in the line count, and which causes of a refusal. */
 static const struct path_match {
-	unsigned causes;
+	uint64_t causes;
 	bool write;   /* a write failed; false: line_writes() decides */
 	bool missing; /* the path was not found */
 	bool move;    /* a rename or removal failed */
@@ -106,13 +107,13 @@ static const struct path_match {
 	[HINT_DENIED] = {.causes = HIDDEN, .any = true, .first = true},
 	[HINT_PROTECTED] = {.causes = KEPT, .write = true, .any = true, .first = true},
 	[HINT_BUSY] = {.causes = KEPT | HIDDEN, .write = true, .move = true, .any = true},
-	[HINT_UNSEEN] = {.causes = NOT_SHOWN, .first = true},
+	[HINT_UNSEEN] = {.causes = NOT_SHOWN | CAUSE(SKILL), .first = true},
 	[HINT_PRIVATE] = {.causes = NOT_THERE | CAUSE(SOCKET), .missing = true},
 	[HINT_REMOTE] = {.causes = NOT_SHOWN | NOT_THERE, .missing = true, .first = true},
 	[HINT_SOCKET] = {.causes = CAUSE(SOCKET), .missing = true, .first = true},
 	[HINT_BESIDE] = {.causes = CAUSE(BESIDE), .write = true, .any = true},
 	[HINT_READ_ONLY] = {.causes = READ_ONLY | CAUSE(RIGHTS), .write = true, .subject = true},
-	[HINT_CLOSED] = {.causes = NOT_SHOWN, .first = true},
+	[HINT_CLOSED] = {.causes = NOT_SHOWN | CAUSE(SKILL), .first = true},
 	[HINT_LOCKED] = {.causes = READ_ONLY, .write = true, .subject = true},
 };
 
@@ -212,7 +213,7 @@ static bool path_matches(const struct matcher *l, const char *path, struct verdi
 	check_host(&q);
 	find_existing_parent(&q, above);
 	refusal_judge(&q, ret);
-	bool found = ret->kind != ERR_NONE && (s->causes & 1U << ret->cause) != 0;
+	bool found = ret->kind != ERR_NONE && (s->causes & UINT64_C(1) << ret->cause) != 0;
 	if (found) {
 		name_credential(&q, ret);
 	}

@@ -224,6 +224,22 @@ def register(suite):
                 found = box.corral_("why", "--json", "--level", level, *words, "a", "--write").exited(1).json
                 equal([found["forbidden_by"], found["grant"]], [barrier, None], f"{found}")
 
+    @test("hint: with a skill no option opens a path alone", root=True)
+    def _(box):
+        far = elsewhere(box)
+        try:
+            for level in LEVELS:
+                less = ("--level", level, "--skill", box.write("less/skill.toml", 'name = "s"\n'))
+                more = ("--level", level, "--skill", box.write("more/skill.toml", f'name = "s"\n[requires]\nfs.read = ["{far}"]\n'))
+                says_none(box, "skill", more, ["cat", f"{far}/f"])
+                text = says_none(box, "skill", (*less, "--read", far), ["cat", f"{far}/f"])
+                check("--read" not in text, f"an option that does not help: {text}")
+                found = box.corral_("why", "--json", *less, f"{far}/f").exited(1).json
+                equal([found["forbidden_by"], found["grant"]], ["skill", None], f"{found}")
+                box.run(*more, "--read", far, "--", "cat", f"{far}/f").exited(0)
+        finally:
+            shutil.rmtree(far)
+
     @test("hint: in mode read-only a grant to write names the mode too, which it contradicts", root=True)
     def _(box):
         policy = box.write("home/.config/corral/corral.toml", '[agent.reviewer]\nmode = "read-only"\n', 0o600)

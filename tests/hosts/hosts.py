@@ -172,6 +172,7 @@ class Host:
         self.remedy = remedy  # said when --level full is refused
         self.who, self.quick = who, quick
         self.warns = warns  # said by every run
+        self.weaker = ()  # guarantees of the boundary that its last run did not enforce
         self.uncontrolled = set(uncontrolled)  # checks of `corral test` whose control cannot be made there
 
 

@@ -106,6 +106,7 @@ def ask_report(visit):
         check(not visit.box.exists("ws/ran"), "it ran unaccepted")
     report = visit.json(*visit.accept, "--", "sh", "-c", "echo inside; echo beside >&2")
     equal((report["engine"], report["level"]), (host.engine, host.level), "engine and level")
+    host.weaker = containers.weaker(report)
     equal((report["exit_code"], report["stdout"], report["stderr"]), (0, "inside\n", "beside\n"), "the run")
     plain = visit.run(*visit.accept, "--", "true").exited(0)
     if host.level in SENTENCE:
@@ -128,6 +129,44 @@ def ask_files(visit):
     closed = visit.host.level in ("full", "standard")
     equal("inside" in visit.box.read(canary), not closed, "whether a file outside was written")
     equal("before" in visit.box.read("ws/seen"), not closed, "whether a file outside was read")
+
+
+# A pattern protects .envrc: without the broker nothing does, and the run warns of it.  A repository may be created.
+PATTERNS, NAMES = (".envrc",), (".mcp.json", ".claude/settings.json")
+EXISTING = (*NAMES, ".git/config", ".git/hooks/pre-commit")
+
+
+def write_all(names):
+    return "; ".join(f"mkdir -p {os.path.dirname(name) or '.'}; echo new >>{name}" for name in names)
+
+
+def ask_names(visit):
+    """Names that Corral protects by itself: those that exist are not changed, and no other one appears without a warning.
+
+    A host that cannot keep the existing ones refuses the run, unless the loss is accepted."""
+    box, host = visit.box, visit.host
+    if host.level not in ("full", "standard"):
+        return  # such a level protects no file, and says so
+    done = visit.run("--", "sh", "-c", f"({write_all(NAMES + PATTERNS)}) 2>/dev/null; echo ran >ran").exited(0)
+    made = [name for name in NAMES + PATTERNS if box.exists(f"ws/{name}")]
+    check(box.exists("ws/ran"), "the workspace was not written")
+    check(not made or (host.warns and host.warns in done.err), f"created without a warning: {made}")
+    box.execute(["sh", "-c", f"rm ran; {write_all(EXISTING + PATTERNS)}"]).exited(0)
+    before = {name: box.read(f"ws/{name}") for name in EXISTING + PATTERNS}
+    if not host.name.startswith("inside corral"):  # where the outer run protects them
+        visit.outside("sh", "-c", write_all(EXISTING + PATTERNS)).exited(0)
+        check(all(box.read(f"ws/{name}") != text for name, text in before.items()), "the control")
+    before = {name: box.read(f"ws/{name}") for name in before}
+    done = visit.run("--", "sh", "-c", f"({write_all(EXISTING + PATTERNS)}) 2>/dev/null; echo ran >ran")
+    changed = [name for name, text in before.items() if box.read(f"ws/{name}") != text]
+    check(not changed or (changed == [*PATTERNS] and host.warns and host.warns in done.err), f"protected files that changed: {changed}")
+    if done.status == 0:
+        check(box.exists("ws/ran"), "the workspace was not written")
+        return
+    done.exited(125).said("--allow-degraded fs.deny")
+    check(host.warns and not box.exists("ws/ran"), f"refused on a host that protects them, or after it ran: {done}")
+    visit.run("--allow-degraded", "fs.deny", "--", "touch", "ran").exited(0)
+    check(box.exists("ws/ran"), "the loss was accepted, and nothing ran")
 
 
 def ask_network(visit):
@@ -197,6 +236,7 @@ def ask_status(visit):
 QUESTIONS = (
     ("reports what it is", ask_report),
     ("closes files as its level promises", ask_files),
+    ("keeps the names that Corral protects", ask_names),
     ("closes the network as its level promises", ask_network),
     ("refuses what it does not have", ask_more),
     ("requires what it reports", ask_require),
@@ -230,7 +270,8 @@ def write_report(path, answers):
     with open(path, "w", encoding="utf-8") as out:
         for (name, root), (host, good, asked) in found.items():
             print(json.dumps({"host": name, "about": host.about, "caller": "root" if root else "user",
-                              "engine": host.engine, "level": host.level, "result": f"{good} of {asked}"}), file=out)
+                              "engine": host.engine, "level": host.level, "weaker": sorted(host.weaker),
+                              "result": f"{good} of {asked}"}), file=out)
 
 
 def copy(path, place):

@@ -36,6 +36,36 @@ TEST(without_user_namespaces_the_landlock_engine_serves) {
 	world_done(&w);
 }
 
+/* Landlock has no exception within a writable tree, so a run with such files is refused. */
+TEST(existing_protected_names_without_mounts_and_broker_refuse_the_run) {
+	for (int i = 0; i < 16; i++) {
+		bool namespaces = i & 1, notify = i & 2, repository = i & 4, accepted = i & 8;
+		bool open = repository && !namespaces && !notify;
+		struct world w;
+		share(&w);
+		w.h.userns = namespaces;
+		w.h.notify = notify;
+		if (repository) {
+			node(&w, "/home/ann/work/app/.git/hooks/x", 'f', NULL);
+			add_item(&w, KEY_FS_PROTECT, "/home/ann/work/app/.git")->origin.kind =
+				ORIGIN_BUILTIN;
+		}
+		if (accepted) {
+			add_item(&w, KEY_ALLOW_DEGRADED, "fs.deny");
+		}
+		CHECK_INT(build(&w), open && !accepted ? -1 : 0);
+		CHECK(!w.plan.names_open || open);
+		if (open && !accepted) {
+			CHECK_INT(w.e.kind, ERR_SETUP);
+			CHECK(strstr(w.e.what, ".git/config") != NULL);
+			CHECK(strstr(w.e.fix, "--allow-degraded fs.deny") != NULL);
+		} else if (open) {
+			CHECK_INT(w.plan.guarantees[GUARANTEE_FS_DENY].state, STATE_ABSENT);
+		}
+		world_done(&w);
+	}
+}
+
 TEST(without_seccomp_nothing_is_left_but_level_none) {
 	struct world w;
 	world_init(&w);
