@@ -85,6 +85,8 @@ def read_sections(path, keys):
 
 def expand(text, word):
     """Puts the parts of one `each` word into a value."""
+    if "{" not in text:  # nearly every value
+        return text
     parts = word.split("=")
     parts += [""] * (9 - len(parts))
     return re.sub(r"\{([1-9])\}", lambda found: parts[int(found[1]) - 1], text)

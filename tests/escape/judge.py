@@ -13,7 +13,6 @@ import re
 import termios
 import time
 
-import scene as scenes
 from scene import Scene, fingerprint, marked
 
 CONTAINED, ESCAPED, OVERBLOCKED, UNPROVEN = "CONTAINED", "ESCAPED", "OVERBLOCKED", "UNPROVEN"
@@ -36,7 +35,7 @@ class MountLeft(Verdict):
 
 def until(condition, seconds):
     """Whether the condition comes true in time."""
-    deadline = time.monotonic() + seconds * scenes.patience
+    deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             return False
@@ -50,19 +49,12 @@ def changes(before, after):
     return ", ".join(names[:3])
 
 
-def own_state(path):
-    """The places below HOME where corral itself keeps state."""
-    return re.search(r"/\.(local/state|local/share|cache|config)/corral(/|$)", path)
-
-
 def judge_outside(scene, _call, _word):
-    return changes(scene.before["O"], fingerprint(scene.vars["O"]))
+    return changes(scene.before["O"], scene.print_of("O"))
 
 
 def judge_home(scene, _call, _word):
-    both = (scene.before["H"], fingerprint(scene.vars["H"], False))
-    return changes(*({path: value for path, value in side.items() if not own_state(path)}
-                     for side in both))
+    return changes(scene.before["H"], scene.print_of("H"))
 
 
 def judge_same(scene, _call, word):

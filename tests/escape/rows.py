@@ -92,8 +92,9 @@ class Row(casefile.Row):
 
 
     def concerns(self, level):
+        """Whether the row says anything at this level; one that nobody asked for is judged as full."""
         named = self["levels"].partition(":")[0].split()
-        return level == ladder.AUTO or not named or level in named
+        return not named or ("full" if level == ladder.AUTO else level) in named
 
     def limit(self, level, shared=False):
         """Why the attempt has to succeed at this level, or the empty string."""

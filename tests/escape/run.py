@@ -31,7 +31,6 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import scene  # noqa: E402
 import judge  # noqa: E402
 import rows  # noqa: E402
 import ladder  # noqa: E402  rows.py has set its path
@@ -263,7 +262,6 @@ def main():
     parser.add_argument("--categories", action="store_true", help="the first row of every category")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth of the rows that are left")
     parser.add_argument("--begin", type=int, default=0, metavar="N", help="the first of these is row N, counted from 0")
-    parser.add_argument("--patience", type=float, default=1.0, help="multiplies every time, for a slow machine")
     parser.add_argument("--quick", action="store_true", help="without the rows that are slow")
     ladder.add_option(parser)
     parser.add_argument("--warm", action="store_true",
@@ -281,7 +279,6 @@ def main():
     if options.warm:
         options.corral = os.path.join(os.path.dirname(os.path.abspath(options.probe)), "corral_warm")
     os.umask(0o022)
-    scene.patience = options.patience
     suite = Suite(options)
     try:
         with open(options.report, "w", encoding="utf-8") as out:

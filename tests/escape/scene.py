@@ -10,6 +10,7 @@ import hashlib
 import http.client
 import os
 import random
+import re
 import secrets
 import shlex
 import signal
@@ -27,7 +28,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import traces  # noqa: E402  the path has to be set first
 
 BOUND = 60.0  # seconds for any one command, on a loaded machine
-patience = 1.0  # by which every time is multiplied; more than 1 for a machine that is emulated
 SHELL = "/bin/sh"
 FILTERED = "--net filtered --allow-host allowed.test --allow-host *.ok.test"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -143,7 +143,7 @@ class Listeners:
 
     def hear(self, peer):
         with peer:
-            peer.settimeout(BOUND * patience)
+            peer.settimeout(BOUND)
             try:
                 self.log(peer.recv(4096))
             except OSError:
@@ -183,7 +183,7 @@ class Page:
             self.daemon = subprocess.Popen([program, "daemon"], stdout=log, stderr=log, **how)
         try:
             self.wait_ready()
-            url = subprocess.run([program, "ui", "--print"], check=True, stdout=subprocess.PIPE, timeout=BOUND * patience, **how).stdout
+            url = subprocess.run([program, "ui", "--print"], check=True, stdout=subprocess.PIPE, timeout=BOUND, **how).stdout
         except (OSError, subprocess.SubprocessError):
             self.close()
             raise
@@ -196,7 +196,7 @@ class Page:
                                      f"Content-Length: {len(self.token) + 2}\r\n\r\nt={self.token}"})
 
     def wait_ready(self):
-        end, said = time.monotonic() + BOUND * patience, b""
+        end, said = time.monotonic() + BOUND, b""
         while b"ready on" not in said:
             ended = self.daemon.poll() is not None or time.monotonic() > end
             with open(f"{self.place}/log", "rb") as log:
@@ -207,7 +207,7 @@ class Page:
 
     def used(self):
         """Whether somebody has signed in: the server then no longer offers the form for this token."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=BOUND * patience)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=BOUND)
         try:
             connection.request("GET", f"/open?t={self.token}")
             status = connection.getresponse().status
@@ -244,12 +244,19 @@ def digest(path, info):
         os.close(fd)
 
 
-def fingerprint(path, times_of_dirs=True):
+def own_state(path):
+    """The places below HOME where corral itself keeps state: eight megabytes of it, which every run changes."""
+    return re.search(r"/\.(local/state|local/share|cache|config)/corral(/|$)", path)
+
+
+def fingerprint(path, times_of_dirs=True, leave_out=lambda _path: False):
     """All that a change would show: names, types, owners, modes, times, content."""
     found = {}
     todo = [path]
     while todo:
         at = todo.pop()
+        if leave_out(at):
+            continue
         try:
             info = os.lstat(at)
             is_dir = stat.S_ISDIR(info.st_mode)
@@ -381,10 +388,10 @@ class Scene:
             os.close(fd)
 
     def start_victim(self):
-        argv = [self.suite.probe, "victim", self.token, self.vars["X"] + "/held"]
+        argv = [*self.become(), self.suite.probe, "victim", self.token, self.vars["X"] + "/held"]
         self.victim = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=self.vars["O"],
-            env={"VICTIM_SECRET": self.token}, start_new_session=True, **self.caller.popen())
+            env={"VICTIM_SECRET": self.token}, start_new_session=True)
         self.victim.stdout.readline()
         self.vars["V"] = str(self.victim.pid)
 
@@ -399,8 +406,13 @@ class Scene:
         """What verdicts compare with, and inside the invariants; taken when the bait lies ready."""
         named = {line.split()[0] for line in self.row.lines("verdict")}
         wanted = {"O": "outside", "H": "home", "W": "same"}
-        self.before = {key: fingerprint(self.vars[key], times_of_dirs=key != "H") for key, verdict in wanted.items()
+        self.before = {key: self.print_of(key) for key, verdict in wanted.items()
                        if verdict in named or self.side == "inside" and key != "W"}
+
+    def print_of(self, key):
+        """The fingerprint of a tree; of HOME without what every run writes there."""
+        home = key == "H"
+        return fingerprint(self.vars[key], times_of_dirs=not home, leave_out=own_state if home else lambda _path: False)
 
     def assignments(self, with_token):
         lines = [f"{key}={shlex.quote(value)}" for key, value in self.vars.items()]
@@ -420,14 +432,12 @@ class Scene:
     def host(self, script, as_root=False):
         """A helper script outside; returns (status, output)."""
         in_lab = "lab" in self.row.words("need") and self.suite.lab
-        words = [*self.suite.lab.words(self.vars["W"]), *([] if as_root else self.caller.setpriv())] if in_lab else []
-        extra = {} if as_root or in_lab else self.caller.popen()
+        words = [*(self.suite.lab.words(self.vars["W"]) if in_lab else []), *([] if as_root else self.become())]
         try:
             done = subprocess.run(
                 [*words, SHELL, "-c", self.assignments(False) + script], cwd=self.vars["W"],
                 env=self.environment() | {"T": self.token}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND * patience, check=False,
-                **extra)
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOUND, check=False)
         except subprocess.TimeoutExpired:
             return 124, "timed out"
         return done.returncode, done.stdout.decode(errors="replace")
@@ -450,32 +460,36 @@ class Scene:
         argv = [SHELL, "-c", outer, "sh", self.inner_script(text)]
         needs = self.row.words("need")
         if "lab" in needs:
-            return self.suite.lab.words(self.vars["W"]) + self.caller.setpriv() + argv
+            return self.suite.lab.words(self.vars["W"]) + self.become() + argv
         if self.tty:
             argv = [self.suite.probe, "with-tty", self.vars["TTY"],
                     "all" if "tty" in needs else "stdin"] + argv
         if escalate and escalate[0] == "userns":
             argv = ["unshare", "-Ur"] + escalate[1:] + argv
         if self.row["mounts"]:
-            drop = [] if escalate else self.caller.setpriv()
-            argv = (["unshare", "-m", "--propagation", "private", SHELL, "-c",
-                     self.assignments(False) + self.row["mounts"] + '\nexec "$@"\n', "sh"] +
-                    drop + argv)
-        return argv
+            return ["unshare", "-m", "--propagation", "private", SHELL, "-c",
+                    self.assignments(False) + self.row["mounts"] + '\nexec "$@"\n', "sh",
+                    *([] if escalate else self.become()), *argv]
+        return argv if escalate and escalate[0] == "root" else self.become() + argv
+
+    def become(self):
+        """The words that make a command the caller's.  Popen's own way copies the harness first, and all its pages after."""
+        if not self.caller.switch:
+            return []
+        groups = ",".join(map(str, self.caller.groups)) or "-"
+        return [self.suite.probe, "as", str(self.caller.uid), str(self.caller.gid), groups, "--"]
 
     def call(self, text, inside, args="", escalate=None, twin=False):
         """Runs one side's command, bounded, and ends whatever it left over."""
-        as_root = self.row["mounts"] or "lab" in self.row.words("need") or (escalate and escalate[0] == "root")
         result, start = Call(), time.monotonic()
         process = subprocess.Popen(
             self.argv(text, inside, args, escalate, twin), cwd=self.vars["W"],
             env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True,
-            **({} if as_root else self.caller.popen()))
+            stderr=subprocess.STDOUT, start_new_session=True)
         output = Output(process.stdout)
         helpers = [] if twin else self.start_helpers(process, output)
         try:
-            self.wait(process, output, start + self.bound(inside) * patience, twin)
+            self.wait(process, output, start + self.bound(inside), twin)
         except subprocess.TimeoutExpired:
             result.timed_out = True
             self.end(process, output)
@@ -520,10 +534,10 @@ class Scene:
 
     def help(self, process, output, delay, act):
         mark = f"ran-{self.marker}".encode()
-        end = time.monotonic() + BOUND * patience
+        end = time.monotonic() + BOUND
         while mark not in output.data + self.read_tty() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
-        time.sleep(delay * patience)
+        time.sleep(delay)
         act()
 
     def run_during(self):

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,9 +19,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define GROUPS 16 /* more than a caller of the suite has */
+
 static int become(char **argv) {
 	execvp(argv[0], argv);
 	return probe_result(-1);
+}
+
+/* Gives up root for good: the account at argv[1], its group, and the further groups
+ * as a list with commas, or "-".  A row may replace all of it, up to the "--". */
+static int as(int argc, char **argv) {
+	(void)argc;
+	gid_t groups[GROUPS];
+	size_t count = 0;
+	for (char *rest = argv[3], *name = NULL;
+	     strcmp(argv[3], "-") != 0 && (name = strsep(&rest, ",")) != NULL;) {
+		if (count == GROUPS) {
+			errno = E2BIG;
+			return probe_result(-1);
+		}
+		groups[count++] = (gid_t)probe_number(name);
+	}
+	gid_t gid = (gid_t)probe_number(argv[2]);
+	uid_t uid = (uid_t)probe_number(argv[1]);
+	if (setgroups(count, groups) != 0 || setresgid(gid, gid, gid) != 0 ||
+	    setresuid(uid, uid, uid) != 0) {
+		return probe_result(-1);
+	}
+	return become(argv + 5);
 }
 
 static int with_fd(int argc, char **argv) {
@@ -125,12 +151,16 @@ static int with_wide_landlock(int argc, char **argv) {
 	return become(argv + 1);
 }
 
-#define RIGHTS_OF_ABI_3 ((1U << 15) - 1)
+/* The rights of the third ABI, or of the kernel's older one: 13, 14, 15. */
+static uint64_t rights_to_files(void) {
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1U);
+	return (1U << (abi < 1 ? 0 : 12 + (abi < 3 ? abi : 3))) - 1;
+}
 
 /* Enters a ruleset that lets everything be read and executed, and one directory be changed; its
  * descriptor, or -1. */
 static int enter_narrow(const char *changed) {
-	const uint64_t all = RIGHTS_OF_ABI_3;
+	const uint64_t all = rights_to_files();
 	const uint64_t reads = 1U << 0 | 1U << 2 | 1U << 3, device = 1U << 1 | 1U << 2;
 	struct ruleset ruleset = {all};
 	int fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
@@ -156,7 +186,7 @@ static int with_narrow_landlock(int argc, char **argv) {
 static int with_open_ruleset(int argc, char **argv) {
 	(void)argc;
 	int fd = enter_narrow(argv[1]);
-	struct beneath root = {RIGHTS_OF_ABI_3, open("/", O_PATH | O_CLOEXEC)};
+	struct beneath root = {rights_to_files(), open("/", O_PATH | O_CLOEXEC)};
 	if (fd < 0) {
 		return probe_result(-1);
 	}
@@ -189,6 +219,7 @@ static int with_one_port(int argc, char **argv) {
 
 /* clang-format off */
 static const struct probe rows[] = {
+	{"as", 5, as, "UID GID GROUP,...|- -- COMMAND..."},
 	{"with-fd", 3, with_fd, "FD PATH COMMAND..."},
 	{"with-socket", 2, with_socket, "FD COMMAND..."},
 	{"with-tcp", 3, with_tcp, "FD PORT COMMAND..."},
