@@ -88,17 +88,18 @@ attribution mutation: packages-check build
 	@/usr/bin/python3 tests/mutation/$(@:mutation=mutate).py --probe $(BUILD)/tests/escape/probe \
 		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
-# Debian's kernels in emulated machines: an hour each, one after the other.
+# Debian's kernels in emulated machines, one after the other; the whole quick set takes an hour for each configuration.
 # KERNEL='6.1 7' chooses, SAMPLE=10 takes every tenth row, ROWS=quick all quick ones;
-# SLICES=20 MINUTES=60 continues later.  docs/kernels.md has the result.
+# SLICES=10 MINUTES=60 continues later, AT_ONCE=2 uses two processors.  docs/kernels.md has the result.
 kernels: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
 	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
-		$(if $(SLICES),--slices $(SLICES)) $(if $(MINUTES),--minutes $(MINUTES)) $(KERNEL)
+		$(if $(SLICES),--slices $(SLICES)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(AT_ONCE),--at-once $(AT_ONCE)) $(KERNEL)
 
-# `make check` as a newcomer may meet it: busy, on one processor, as an ordinary user, with other
-# Nodes, in new roots of Debian; hours.  CIRCUMSTANCE='busy user' chooses; docs/matrix.md.
+# `make check` as a newcomer may meet it: busy, on one processor, as an ordinary user, with other Nodes, in new roots
+# of Debian; an attempt combines some of them.  Hours; CIRCUMSTANCE='busy user' chooses the attempts with both; docs/matrix.md.
 matrix: packages-matrix
 	@/usr/bin/python3 tests/matrix/run.py --place $(abspath $(BUILD))-matrix --document docs/matrix.md $(CIRCUMSTANCE)
 

@@ -18,9 +18,10 @@ ROW = re.compile(r"^SYSCALL\((\w+), (-?\d+), (-?\d+), (-?\d+)\)", re.MULTILINE)
 SYMBOL = re.compile(r"\b__(?:x64|arm64|riscv)_sys_(\w+)$", re.MULTILINE)
 # Functions of other tables: 32-bit programs, other architectures, and names of the source alone.
 OTHER_TABLES = re.compile(r"(16|_time32|32|32_.*)$|^(ia32|old|s390|pciconfig|spu|vm86|subpage|rtas)")
-OTHER_NAMES = set("""fadvise64_64 fstatfs64 gethostname ipc llseek mmap_pgoff newfstat newlstat newstat newuname ni_syscall
-    nice recv send sendfile64 sgetmask signal sigpending sigprocmask sigsuspend socketcall ssetmask statfs64 stime
-    sync_file_range2 time umount waitpid arm64_personality""".split())
+OTHER_NAMES = set("""arm64_personality fadvise64_64 fstat64 fstatat64 fstatfs64 gethostname ipc llseek lstat64
+    mmap_pgoff newfstat newlstat newstat newuname ni_syscall nice recv send sendfile64 sgetmask signal
+    sigpending sigprocmask sigsuspend socketcall ssetmask stat64 statfs64 stime sync_file_range2 time umount
+    waitpid""".split())
 SECONDS = 2  # for a call that waits
 
 

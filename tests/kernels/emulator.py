@@ -6,9 +6,6 @@ under kernels from 6.12 on: rows end with a segmentation fault, and the kernel w
 a panic.  So the one of the release's backports is used, with its own loader and its
 own libraries; what is installed on the machine does not matter.
 """
-import glob
-import os
-
 import debian
 import image
 
@@ -35,9 +32,7 @@ def unpack(place, own):
 
 def command(root, name):
     """The words that start an emulator which is not installed."""
-    loader = sorted(glob.glob(f"{root}/usr/lib*/ld-linux-*.so.*") + glob.glob(f"{root}/usr/lib/*/ld-linux-*.so.*"))[0]
-    libraries = ":".join(path for path in glob.glob(f"{root}/usr/lib/*-linux-gnu*") if os.path.isdir(path))
-    words = [loader, "--library-path", libraries, f"{root}/usr/bin/{name}"]
+    words = image.foreign(root, name)
     for folder in FIRMWARE:
         words += ["-L", f"{root}/usr/share/{folder}"]
     return words

@@ -14,10 +14,10 @@ import subprocess
 import debian
 
 # What the harness and the rows use; the kernel's modules are loaded on demand by kmod.
-ROOT = ("base-files", "base-passwd", "bash", "dash", "coreutils", "util-linux", "mount", "procps", "psmisc", "findutils",
-        "grep", "sed", "mawk", "diffutils", "tar", "gzip", "hostname", "login", "passwd", "libc-bin", "kmod", "iproute2",
-        "python3", "git", "make", "perl-base", "e2fsprogs", "acl", "attr", "openssh-client", "netcat-openbsd",
-        "curl", "openssl")
+ROOT = ("base-files", "base-passwd", "bash", "dash", "coreutils", "util-linux", "bsdutils", "mount", "procps",
+        "psmisc", "findutils", "grep", "sed", "mawk", "diffutils", "tar", "gzip", "hostname", "login", "passwd",
+        "libc-bin", "kmod", "iproute2", "python3", "git", "make", "perl-base", "e2fsprogs", "acl", "attr",
+        "openssh-client", "netcat-openbsd", "curl", "openssl")
 # What stands between the kernel and its disk.
 FIRST_MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")
 TESTS = ("escape", "kernels", "net")  # and the modules beside them
@@ -61,16 +61,28 @@ def make_tree(packages, root):
         shutil.rmtree(f"{root}/{name}", ignore_errors=True)
 
 
+def foreign(root, name):
+    """The words that start a program of an unpacked tree, with its own loader and libraries."""
+    loader = sorted(glob.glob(f"{root}/usr/lib*/ld-linux-*.so.*") + glob.glob(f"{root}/usr/lib/*/ld-linux-*.so.*"))[0]
+    libraries = ":".join(path for path in glob.glob(f"{root}/usr/lib/*-linux-gnu*") if os.path.isdir(path))
+    return [loader, "--library-path", libraries, f"{root}/usr/bin/{name}"]
+
+
+def python_of(root):
+    """The name of the interpreter of a tree, with its version."""
+    return os.path.basename(sorted(glob.glob(f"{root}/usr/bin/python3.*"))[0])
+
+
 def make_root(packages, root):
-    """A tree of these packages that a kernel can start in."""
+    """Makes a tree of these packages that a kernel can start in; whether there was anything to do."""
     if not stale(root, packages):
-        return
+        return False
     make_tree(packages, root)
     for name in ("proc", "sys", "dev", "run", "tmp", "srv", "root", "etc", "var/tmp", "home"):
         os.makedirs(f"{root}/{name}", exist_ok=True)
     accounts(root)
     alternatives(root)
-    stamp(root, packages)
+    return True
 
 
 def unpack_merged(package, root):
@@ -101,7 +113,7 @@ def alternatives(root):
             os.symlink(target, path)
     path = f"{root}/usr/bin/python3"
     if not os.path.lexists(path):
-        os.symlink(os.path.basename(sorted(glob.glob(f"{root}/usr/bin/python3.*"))[0]), path)
+        os.symlink(python_of(root), path)
 
 
 def take_kernel(packages, place):
@@ -164,11 +176,8 @@ def make_initramfs(init, tree, path):
         target.write(out.getvalue())
 
 
-def make_disk(root, release, tree, programs, tests, path):
-    """The root tree, this kernel's modules, our programs and our tests, as one ext4 image."""
-    modules = f"{root}/usr/lib/modules"
-    shutil.rmtree(modules, ignore_errors=True)
-    shutil.copytree(tree, f"{modules}/{release}", symlinks=True, ignore=shutil.ignore_patterns("build", "source", "vmlinuz"))
+def add_ours(root, programs, tests):
+    """Our programs and our tests, in the root tree."""
     ours = f"{root}/corral"
     shutil.rmtree(ours, ignore_errors=True)
     os.makedirs(f"{ours}/tests")
@@ -178,8 +187,16 @@ def make_disk(root, release, tree, programs, tests, path):
         shutil.copy(source, f"{ours}/tests")
     for name in TESTS:
         shutil.copytree(f"{tests}/{name}", f"{ours}/tests/{name}", ignore=shutil.ignore_patterns("__pycache__", "*.c"))
+
+
+def make_disk(root, release, tree, path):
+    """The root tree and this kernel's modules, as one ext4 image."""
+    modules = f"{root}/usr/lib/modules"
+    shutil.rmtree(modules, ignore_errors=True)
+    shutil.copytree(tree, f"{modules}/{release}", symlinks=True, ignore=shutil.ignore_patterns("build", "source", "vmlinuz"))
     if os.path.exists(path):
         os.unlink(path)
     as_root = [] if os.geteuid() == 0 else ["unshare", "-r"]
-    run(*as_root, "/sbin/mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-d", root, path, f"{DISK_MEGABYTES}M",
-        stderr=subprocess.DEVNULL)
+    # No journal and no checksums: they are made by instructions that are slow to emulate.
+    run(*as_root, "/sbin/mke2fs", "-q", "-t", "ext4", "-O", "^has_journal,^metadata_csum", "-d", root, path,
+        f"{DISK_MEGABYTES}M", stderr=subprocess.DEVNULL)

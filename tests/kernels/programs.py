@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static programs that a test machine gets: corral, the probe of the escape suite, and init.
+"""The static programs that a test machine gets: corral, its daemon, the probe of the escape suite, and init.
 
 For this machine's own architecture they are the ones of the build; for another
 they are built once more, with Debian's cross compiler and its archives of that
@@ -14,7 +14,7 @@ TRIPLES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "riscv64":
 FAMILIES = {"amd64": "x86_64", "arm64": "aarch64", "riscv64": "riscv64"}
 # The release that has the architecture, where this machine's own does not.
 RELEASES = {"riscv64": "trixie"}
-LIBRARIES = ("libjansson-dev", "libyaml-dev", "libsodium-dev", "libsqlite3-dev")
+LIBRARIES = ("libjansson-dev", "libyaml-dev", "libsodium-dev", "libsqlite3-dev", "zlib1g-dev")
 # Archives of a newer release call functions that the C library of the cross compiler lacks: jansson of Debian 13 the
 # strtoll() of C23, which also reads binary digits.
 RENAMED = {"riscv64": ", '-Wl,--defsym=__isoc23_strtoll=strtoll'"}
@@ -65,7 +65,7 @@ def cross_build(architecture, place, apt):
         out.write(CROSS.format(triple=triple, root=root, family=FAMILIES[architecture], renamed=RENAMED.get(architecture, "")))
     if not os.path.exists(f"{build}/build.ninja"):
         call("meson", "setup", build, TREE, "--cross-file", path, "-Dwerror=false")
-    call("ninja", "-C", build, "corral", "tests/escape/probe")
+    call("ninja", "-C", build, "corral", "corrald", "tests/escape/probe")
     return build
 
 

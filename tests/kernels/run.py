@@ -9,6 +9,7 @@ not hold, when corral's own test failed or its report disagreed with its plan,
 when a machine ended without its report, or when none was run.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -20,7 +21,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import calls  # noqa: E402  the path has to be set first
+import bytecode  # noqa: E402  the path has to be set first
+import calls  # noqa: E402
 import debian  # noqa: E402
 import emulator  # noqa: E402
 import guest  # noqa: E402
@@ -42,11 +44,14 @@ COMMAND_LINE = "quiet panic=-1 mitigations=off"
 MACHINES = {
     "amd64": (["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"], "ttyS0"),
     "arm64": (["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"], "ttyAMA0"),
-    "riscv64": (["qemu-system-riscv64", "-machine", "virt", "-cpu", "rv64"], "ttyS0"),
+    "riscv64": (["qemu-system-riscv64", "-machine", "virt", "-cpu", "rv64,sv48=off,sv57=off"], "ttyS0"),  # page tables as of boards
 }
 # Architectures without a kernel for clouds, which has fewer modules.
 META = {"riscv64": "linux-image-riscv64"}
-MEMORY, PROCESSORS = "1G", "2"
+MEMORY = "1G"
+# The machine's time goes by instructions, 2 ns each, and not by the load of this one, and no time passes while it waits:
+# a row takes as long as on a processor of its own.  That needs one processor; a second one would cost more than it does.
+CLOCK = ("-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=1,sleep=off")
 CALLS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src", "data", "syscalls.inc")
 
 
@@ -65,9 +70,18 @@ class Workshop:
             apt.update()
             made = programs.make(architecture, self.place, self.build, apt)
             root = f"{self.place}/root-{architecture}"
-            image.make_root(apt.with_dependencies(image.ROOT), root)
+            self.make_root(root, apt.with_dependencies(image.ROOT), architecture, made)
             self.ready[architecture] = (root, *made)
         return self.ready[architecture]
+
+    def make_root(self, root, packages, architecture, made):
+        """A root tree with our programs and tests, and all of Python compiled."""
+        python = bytecode.interpreter(self.place, programs.release(architecture), programs.own_architecture())
+        if image.make_root(packages, root):
+            bytecode.compile_below(python, root, f"usr/lib/{image.python_of(root)}")
+            image.stamp(root, packages)
+        image.add_ours(root, (*made[:2], f"{os.path.dirname(made[0])}/corrald"), os.path.dirname(HERE))
+        bytecode.compile_below(python, root, "corral/tests")
 
     def packages(self, architecture, suites, version):
         """The files of the first suite that has a kernel of this version."""
@@ -94,16 +108,16 @@ class Workshop:
 
     def machine(self, name, architecture, suites, version):
         """The command that boots this kernel."""
-        root, corral, probe, init = self.base(architecture)
+        root, _corral, _probe, init = self.base(architecture)
         place = f"{self.place}/{name}"
         release, kernel, tree = image.take_kernel(self.packages(architecture, suites, version), place)
         image.make_initramfs(init, tree, f"{place}/initramfs")
-        image.make_disk(root, release, tree, (corral, probe), os.path.dirname(HERE), f"{place}/disk")
+        image.make_disk(root, release, tree, f"{place}/disk")
         (program, *machine), console = MACHINES[architecture]
         if not self.emulator:
             self.emulator = emulator.unpack(self.place, programs.own_architecture())
         return emulator.command(self.emulator, program) + machine + [
-            "-accel", "tcg,thread=multi", "-m", MEMORY, "-smp", PROCESSORS, "-nographic", "-no-reboot", "-nic", "none",
+            *CLOCK, "-m", MEMORY, "-nographic", "-no-reboot", "-nic", "none",
             "-kernel", kernel, "-initrd", f"{place}/initramfs",
             "-drive", f"file={place}/disk,if=virtio,format=raw,snapshot=on"], console
 
@@ -131,17 +145,42 @@ def last_words(log):
     return f"the console ends with: {said[-1][:200]}" if said else "the console is empty"
 
 
-def one_slice(argv, words, log, options, number):
+def one_slice(name, argv, words, options, piece):
     """The report of the machine that judges one slice of the rows; {"failed"} without one."""
     start = time.monotonic()
+    mode, number = piece
+    log = f"{options.place}/{name}-{mode}-{number}.log"
     step = options.sample * options.slices
-    words = words + [f"corral.sample={step}", f"corral.begin={number * options.sample}"]
-    print(f"booting; slice {number + 1} of {options.slices}, console in {log}", flush=True)
+    words = words + [f"corral.mode={mode}", f"corral.sample={step}", f"corral.begin={number * options.sample}"]
+    print(f"{name}: booting; {guest.MODES[mode][0]}, slice {number + 1} of {options.slices}, console in {log}", flush=True)
     found = boot(argv + ["-append", " ".join(words)], log, options.time)
     if found is None or "broken" in found:
         took = f"after {round(time.monotonic() - start)} s; {last_words(log)}"
         return {"failed": found["broken"] if found else took}
     return found
+
+
+class Ended(Exception):
+    """A machine that ended without its report."""
+
+
+def judge_mode(mode, store, options, take):
+    """The reports of one configuration, those that are kept and those that time allows; take() boots for one."""
+    pieces = [(mode, number) for number in range(options.slices)]
+
+    def judge_piece(piece):
+        late = options.minutes is not None and time.monotonic() - options.begun > options.minutes * 60
+        if not store.has(piece) and not late:
+            found = take(piece)
+            if "failed" in found:
+                raise Ended(found["failed"])
+            store.keep(piece, found)
+
+    judge_piece(pieces[0])
+    if store.has(pieces[0]) and slices.unlike(store.report(pieces[0])):
+        with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+            list(pool.map(judge_piece, pieces[1:]))
+    return [store.report(piece) for piece in pieces if store.has(piece)]
 
 
 def judge(kernel, workshop, options):
@@ -154,25 +193,24 @@ def judge(kernel, workshop, options):
     except debian.Missing as problem:
         return answer | {"not run": " ".join(str(problem).split())}
     words = [COMMAND_LINE, f"console={console}"]
-    words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "only", "modes") if getattr(options, key)]
+    words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "only") if getattr(options, key)]
     known = calls.known(CALLS)
     words.append(f"corral.holes={calls.holes(known, architecture)}")
-    log = f"{options.place}/{name}.log"
     store = slices.Store(options.place, name, workshop.base(architecture)[1:3], words + [str(options.sample), str(options.slices)])
-    for number in range(options.slices):
-        if options.minutes and time.monotonic() - options.begun > options.minutes * 60 and store.reports():
-            break
-        if not store.has(number):
-            print(f"{name}: ", end="")
-            found = one_slice(argv, words, log, options, number)
-            if "failed" in found:
-                return answer | found
-            store.keep(number, found)
-    found = slices.joined(store.reports())
+    reports, done = [], {}
+    try:
+        for mode in options.modes:
+            found = judge_mode(mode, store, options, lambda piece: one_slice(name, argv, words, options, piece))
+            reports += found
+            done[guest.MODES[mode][0]] = options.slices if found and not slices.unlike(found[0]) else len(found)
+    except Ended as problem:
+        return answer | {"failed": str(problem)}
+    if not reports:
+        return answer | {"not run": "no time was left"}
+    found = slices.joined(reports)
     answer["seconds"] = round(time.monotonic() - start)
     found["calls"] = dict(zip(("numbers", "names"), calls.new(known, found["calls"])))
-    return answer | {"report": found, "rows": options.rows, "sample": options.sample,
-                     "slices": [len(store.reports()), options.slices]}
+    return answer | {"report": found, "rows": options.rows, "sample": options.sample, "slices": options.slices, "done": done}
 
 
 def main():
@@ -186,8 +224,9 @@ def main():
     parser.add_argument("--slices", type=int, default=1, metavar="N",
                         help="N machines share the rows; a slice that was judged is not judged again")
     parser.add_argument("--minutes", type=float, help="begin no other slice after this time; a later call continues")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="N machines at a time, each for one processor")
     parser.add_argument("--only", help="rows, as tests/escape/run.py has it")
-    parser.add_argument("--modes", help="numbers of the configurations of guest.py: 0,2")
+    parser.add_argument("--modes", help="numbers of the configurations of guest.py, in the order of the run: 0,2")
     parser.add_argument("--document", help="a file for the table of all kernels, the last run of each")
     parser.add_argument("kernel", nargs="*", help="of: " + " ".join(kernel[0] for kernel in KERNELS))
     options = parser.parse_args()
@@ -197,6 +236,7 @@ def main():
         parser.error(f"no such kernel: {' '.join(sorted(unknown))}")
     workshop = Workshop(options.place, options.build)
     answers, part = [], options.only or options.modes
+    options.modes = list(map(int, options.modes.split(","))) if options.modes else range(len(guest.MODES))
     for kernel in KERNELS:
         if not options.kernel or kernel[0] in options.kernel:
             answers.append(judge(kernel, workshop, options))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of one kernel in several machines, one after the other: an emulated machine takes hours for all of them.
 
-What a machine found stays in PLACE/NAME.slices until the binaries or the choice of rows change, so that an interrupted
+A slice is every Nth row in one configuration, (its number in guest.MODES, which rows).  What a machine found stays in PLACE/NAME.slices until the binaries or the choice of rows change, so that an interrupted
 run continues where it ended.
 """
 import collections
@@ -21,24 +21,25 @@ class Store:
         self.place = os.path.join(place, f"{name}.slices", digest.hexdigest()[:16])
         os.makedirs(self.place, exist_ok=True)
 
-    def path(self, number):
-        return os.path.join(self.place, f"{number}.json")
+    def path(self, piece):
+        return os.path.join(self.place, f"{piece[0]}-{piece[1]}.json")
 
-    def has(self, number):
-        return os.path.exists(self.path(number))
+    def has(self, piece):
+        return os.path.exists(self.path(piece))
 
-    def keep(self, number, report):
-        with open(self.path(number) + ".new", "w", encoding="utf-8") as out:
+    def keep(self, piece, report):
+        with open(self.path(piece) + ".new", "w", encoding="utf-8") as out:
             json.dump(report, out)
-        os.rename(self.path(number) + ".new", self.path(number))
+        os.rename(self.path(piece) + ".new", self.path(piece))
 
-    def reports(self):
-        """In the order of their numbers: the first has what is checked once."""
-        found = []
-        for name in sorted((name for name in os.listdir(self.place) if name.endswith(".json")), key=lambda n: int(n[:-5])):
-            with open(os.path.join(self.place, name), encoding="utf-8") as source:
-                found.append(json.load(source))
-        return found
+    def report(self, piece):
+        with open(self.path(piece), encoding="utf-8") as source:
+            return json.load(source)
+
+
+def unlike(report):
+    """Whether a configuration has rows of its own: it starts, and its plan is not that of another."""
+    return any("escape" in found for mode in report["modes"] for found in mode["callers"].values())
 
 
 def add(total, rows):
@@ -51,15 +52,19 @@ def add(total, rows):
 
 
 def joined(reports):
-    """One report of all slices.  Their plans are the same: it is the same machine."""
-    total = reports[0]
-    for report in reports[1:]:
-        total["seconds"] += report["seconds"]
-        for mode, more in zip(total["modes"], report["modes"]):
-            for caller, found in mode["callers"].items():
-                other = more["callers"][caller]
-                if other["plan"] != found["plan"]:
-                    raise ValueError(f"{mode['name']}, {caller}: the plans of two slices differ")
-                if "escape" in found:
-                    add(found["escape"], other["escape"])
+    """One report of all slices, those of a configuration one after the other, the first with what is checked once.
+
+    The plans of a configuration are the same in each: it is the same machine."""
+    total = reports[0] | {"seconds": sum(report["seconds"] for report in reports), "modes": []}
+    for report in reports:
+        (mode,) = report["modes"]
+        if not total["modes"] or total["modes"][-1]["name"] != mode["name"]:
+            total["modes"].append(mode)
+            continue
+        for caller, found in total["modes"][-1]["callers"].items():
+            other = mode["callers"][caller]
+            if other["plan"] != found["plan"]:
+                raise ValueError(f"{mode['name']}, {caller}: the plans of two slices differ")
+            if "escape" in found:
+                add(found["escape"], other["escape"])
     return total

@@ -19,8 +19,6 @@ import image  # noqa: E402
 import run  # noqa: E402
 
 KERNEL = next(kernel for kernel in run.KERNELS if kernel[0] == "6.12")  # full has namespaces there, standard has none
-# The machine's time goes by instructions, 2 ns each, and not by the load of this one: systemd has a second to answer.
-CLOCK = {"tcg,thread=multi": "tcg,thread=single", "-nographic": "-nographic -icount shift=1,sleep=off"}
 PACKAGES = image.ROOT + ("systemd", "systemd-sysv", "dbus", "libpam-systemd")
 TARGET = "limits-test.target"
 
@@ -51,7 +49,7 @@ class Workshop(run.Workshop):
         found = super().base(architecture)
         apt = debian.Apt(f"{self.place}/apt", [debian.machine_archive()[1]], architecture)
         root = f"{self.place}/root-systemd-{architecture}"
-        image.make_root(apt.with_dependencies(PACKAGES), root)
+        self.make_root(root, apt.with_dependencies(PACKAGES), architecture, found[1:])
         for path, text in FILES.items():
             image.write(f"{root}/{path}", text)
         with open(f"{root}/etc/passwd", "r+", encoding="utf-8") as users:
@@ -77,7 +75,6 @@ def main():
     except debian.Missing as problem:
         print(f"not run: {problem}")
         return 1
-    argv = [part for word in argv for part in CLOCK.get(word, word).split()]
     words = f"{run.COMMAND_LINE} console={console} FIRST=/usr/lib/systemd/systemd systemd.unit={TARGET}"
     words += f" corral.only={options.only}" if options.only else ""
     log = f"{place}/systemd.log"

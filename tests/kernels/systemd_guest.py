@@ -233,7 +233,7 @@ def a_limit_of_the_callers_is_not_left():
              f"--working-directory={PLACE}", quotas.CORRAL, "status", "--json"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=PATIENCE, check=False)
     groups = json.loads(done.stdout)["mechanisms"]["cgroups"]
-    assert not groups["scope"] and "has a limit of memory" in groups["why"], groups
+    assert not groups["scope"] and "limits memory or processor time" in groups["why"], groups
     words.remove("MemoryMax=500M")
     words.remove("-p")
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=PATIENCE, check=False)

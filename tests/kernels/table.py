@@ -13,11 +13,11 @@ BAD = ("ESCAPED", "OVERBLOCKED", "CLOSED", "BROKEN")
 QUOTAS = ("memory", "processes", "processes_alone", "cpu")
 NOT_A_VERB = "is not a verb"
 ABOUT = """`make kernels` writes this file; nobody edits it. It boots Debian's kernels in emulated machines (no hardware
-virtualisation, two processors, 1 GiB) and runs, as an ordinary user and as root, the first quick row of every section of
-the escape suite, `corral test`, and the limits that need control groups of version 2, for root and for a user to whom a
-group was delegated: memory (a run that exceeds it ends with the reason `oom`), processes (also as the only limit),
-processors; no group may be left behind. *without user namespaces*: `user.max_user_namespaces` is 0, and corral falls
-back by itself."""
+virtualisation, one processor, 1 GiB, a clock that counts instructions). In each it runs, as an ordinary user and as root,
+quick rows of the escape suite: all, or the first of every section ("these rows"). It also runs `corral test`, and tries
+the limits that need control groups of version 2, for root and for a user to whom a group was delegated: memory (a run
+that exceeds it ends with the reason `oom`), processes (also as the only limit), processors; no group may be left behind.
+*without user namespaces*: `user.max_user_namespaces` is 0, and corral falls back by itself."""
 HEAD = ("kernel", "ABI", "machine", "as", "level", "engine", "rows", "contained", "known limit", "unproven", "escaped",
         "overblocked", "memory", "processes", "processes alone", "cpu", "left behind", "corral test", "seconds")
 
@@ -100,6 +100,8 @@ def cells(answer):
         yield start + [plan["level"], plan["engine"]] + numbers + \
             [held(found["quotas"].get(key)) for key in QUOTAS] + \
             [found["quotas"]["left behind"], tested(found), rows["seconds"]]
+    for mode in (mode for mode, done in answer["done"].items() if not done):
+        yield [report["release"], report["landlock_abi"], mode, "", "not run"] + [""] * (len(HEAD) - 5)
 
 
 def lines(answer):
@@ -176,15 +178,15 @@ def guarantees(answers):
 
 
 def said(answer):
-    """When, and what of the rows."""
+    """When, and what of the rows in each configuration."""
     text = f"{answer['name']} on {answer['date']}"
-    quick = answer.get("rows") == "quick"
-    done, slices = answer.get("slices", (1, 1))
-    if answer.get("sample", 1) > 1 or done < slices:
-        text += f" with {done} in {slices * answer.get('sample', 1)} of {'all quick' if quick else 'these'} rows"
-    elif quick:
-        text += " with all quick rows"
-    return text
+    rows = "all quick" if answer.get("rows") == "quick" else "these"
+    shares = collections.defaultdict(list)
+    for mode, done in answer.get("done", {}).items():
+        whole = done == answer["slices"] and answer["sample"] == 1
+        share = f"{rows} rows" if whole else f"{done} in {answer['slices'] * answer['sample']} of {rows} rows"
+        shares[share if done else "no row"].append(mode)
+    return f"{text} with " + ", ".join(f"{share} ({'; '.join(modes)})" for share, modes in shares.items()) if shares else text
 
 
 def document(place, names):
@@ -200,7 +202,7 @@ def document(place, names):
     yield ""
     yield textwrap.fill(ABOUT, 118, break_on_hyphens=False)
     yield ""
-    run = "Run: " + ", ".join(said(answer) for answer in answers if "date" in answer) + "."
+    run = "Run: " + "; ".join(said(answer) for answer in answers if "date" in answer) + "."
     passed = "A machine that was not run, or a level that was not reached, has not passed; – was not tried."
     yield textwrap.fill(f"{run} {passed}", 118, break_on_hyphens=False)
     yield ""
