@@ -199,6 +199,8 @@ def proof_suites(build, corral, probe):
     for who in ("root", "user"):
         yield f"docker ({who})", [PYTHON, f"{HERE}/docker/run.py", "--corral", corral, "--as", who]
     yield "windows", [PYTHON, f"{HERE}/windows/rows.py", "--build", f"{build}/windows", "--corral", corral]
+    yield "leak scan (any seed)", [PYTHON, f"{HERE}/leak/against_python.py", f"{build}/tests/unit/leak_dump",
+                                   f"{build}/tests/unit/leak_kinds_dump", "300", "any"]
     yield "lifetime (model)", [PYTHON, f"{HERE}/lifetime/model.py"]
     yield "selftest", [PYTHON, f"{HERE}/mutation/selftest.py", "--probe", probe, "--place", f"{build}/mutation"]
     yield "attribution", [PYTHON, f"{HERE}/mutation/attribution.py", "--probe", probe, "--place", f"{build}/mutation"]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the scanner with Python's `re` and Python's decoders.
 
-    against_python.py LEAK_DUMP LEAK_KINDS_DUMP [TEXTS] [SEED]
+    against_python.py LEAK_DUMP LEAK_KINDS_DUMP [TEXTS] [SEED|any]
 
 Texts are random: examples, near misses and mutations of them between other
 text.  Raw: each kind must have the same secrets at the same places.  Encoded:
@@ -21,6 +21,7 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kind_table  # noqa: E402
 
+DEFAULT_SEED = 1746146049
 GLUE = [b" ", b"\n", b"=", b": ", b"\\n", b"\\t", b"\\", b"\"", b"a", b"_", b"-", b"/", b"0", b"Z", b"%", b"\0", b"\xff", b"key", b", "]
 
 
@@ -37,7 +38,8 @@ def patterns(kinds):
 def starts(text, at, edge):
     if edge is None or at == 0 or not edge.match(text, at - 1):
         return True
-    return at > 1 and text[at - 2:at - 1] == b"\\" and text[at - 1:at] in (b"n", b"t", b"r", b"f", b"b")
+    sign = text[at - 1:at] in (b"-", b"+") and text[at - 2:at - 1] in (b"", b"\n")  # of a patch or a list
+    return sign or at > 1 and text[at - 2:at - 1] == b"\\" and text[at - 1:at] in (b"n", b"t", b"r", b"f", b"b")
 
 
 MARK = re.compile(rb"\n[-+>|: \t0-9]{0,12}\Z")
@@ -140,7 +142,8 @@ def compare_encoded(program, all_patterns, rng):
 def main():
     program, kinds_dump = sys.argv[1:3]
     texts = int(sys.argv[3]) if len(sys.argv) > 3 else 60
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 32)
+    given = sys.argv[4] if len(sys.argv) > 4 else DEFAULT_SEED
+    seed = random.randrange(1 << 32) if given == "any" else int(given)
     all_patterns = patterns(kind_table.load(kinds_dump))
     failed = 0
     for number, (what, compare) in enumerate((("raw", compare_raw), ("encoded", compare_encoded)), 1):
