@@ -60,6 +60,10 @@ def sockets_of(pid):
     return count
 
 
+# Before its sockets are counted: the gate may get its listeners when the command runs already, and serves when it has them.
+SERVED = "curl -sf -m 60 http://allowed.test/ >/dev/null; echo began; read x; "
+
+
 def wait_until(seconds, condition):
     end = time.monotonic() + seconds
     while not (true := condition()) and time.monotonic() < end:
@@ -93,7 +97,7 @@ def denied_heard(visit, since):
 def storm(visit, seed, seconds):
     since = visit.lab.mark()
     with Busy(visit, "never") as busy:
-        running = visit.gate(f"echo began; read x; $PROGRAMS/storm.py {seed} {seconds} {busy.port}; curl -sf -m 60 http://allowed.test/still;"
+        running = visit.gate(f"{SERVED}$PROGRAMS/storm.py {seed} {seconds} {busy.port}; curl -sf -m 60 http://allowed.test/still;"
                              " curl -sf -m 60 -x http://127.0.0.1:3128 http://allowed.test/by-proxy", *OPTIONS, seconds=gate.PATIENCE)
         try:
             pid, at_first = running.pid, sockets_of(running.pid)
@@ -131,7 +135,7 @@ def proxied(visit):
               " while s.recv(1000): pass\n s.close()\nprint(\"closed 0\", flush=True)\ninput()\n")
     if not sees_descriptors():
         raise clients.Skipped("only root counts the descriptors of a process that is not dumpable")
-    running = visit.gate(f"echo began; read x; /usr/bin/python3 -c '{python}'", *BASE, "--proxy")
+    running = visit.gate(f"{SERVED}/usr/bin/python3 -c '{python}'", *BASE, "--proxy")
     try:
         at_first = sockets_of(running.pid)
         running.go()
