@@ -59,11 +59,19 @@ def children(pid):
         return []
 
 
+def leads_session(pid):
+    """A sampler does; the early process of linux/early.h does not, and may still be a zombie when the command begins."""
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 def sampler_of(supervisor):
     """Of the supervisor's children the one that has none; None while they are being made."""
     own = children(supervisor)
     idle = [pid for pid in own if not children(pid)]
-    return idle[0] if len(own) == 2 and len(idle) == 1 else None
+    return idle[0] if len(own) == 2 and len(idle) == 1 and leads_session(idle[0]) else None
 
 
 def register(suite):
