@@ -98,6 +98,14 @@ class Bench:
             subprocess.run(["umount", "-l", path], check=False)
         shutil.rmtree(self.place, ignore_errors=True)
 
+    def accounts(self, subject):
+        """The ordinary account, and root where root runs the bench."""
+        yield self.user
+        if os.geteuid() == 0:
+            yield Account("root", self.make_dir("root-home", Account("root", "/")))
+        else:
+            self.note(f"{subject}, as root: left out: the bench does not run as root")
+
     # -- places --
 
     def make_dir(self, name, account=None):

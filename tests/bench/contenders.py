@@ -94,6 +94,13 @@ PEERS = (
 )
 
 
+def in_session(bench, account, workspace):
+    """The ways into a session that is open: captured output, a handle, the verb."""
+    yield "corral, session", ["@session"]
+    yield "corral, session, handle", ["@exec"]
+    yield "corral, session exec", [bench.corral, "session", "exec", bench.session(account, workspace), "/bin/true"]
+
+
 def corrals(bench, account, workspace):
     """Corral in each of its forms; the library runs in the process that measures."""
     def words(*options, program=None):
@@ -105,9 +112,7 @@ def corrals(bench, account, workspace):
     yield "corral, --cow", words("--cow")
     yield "corral, ephemeral home", words("--home", "ephemeral")
     yield "corral, in process", ["@library"]
-    yield "corral, session", ["@session"]
-    yield "corral, session, handle", ["@exec"]
-    yield "corral, session exec", [bench.corral, "session", "exec", bench.session(account, workspace), "/bin/true"]
+    yield from in_session(bench, account, workspace)
     if bench.base:
         yield "corral, BENCH_BASE", words(program=bench.base)
 

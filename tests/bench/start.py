@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The start of a run: what each sandbox adds to a bare spawn of /bin/true, as an ordinary account and as root."""
-import os
-
-from bench import Account, figures
+from bench import figures
 from contenders import BARE, BWRAP, starts
 from page import Bars, Table, us
 
@@ -15,10 +13,7 @@ ABOUT = ("One interleaved run of `/bin/true`: each round runs every command once
 
 def measure(bench):
     found = {}
-    accounts = [bench.user] + ([Account("root", bench.make_dir("root-home", Account("root", "/")))] if os.geteuid() == 0 else [])
-    if len(accounts) == 1:
-        bench.note("start, as root: left out: the bench does not run as root")
-    for account in accounts:
+    for account in bench.accounts(NAME):
         workspace = bench.make_dir(f"start-{account.kind}", account)
         rounds, seconds = (40, 15) if bench.quick else (400, 240)
         raced = bench.race(list(starts(bench, account, workspace)), rounds, seconds, workspace, account)
