@@ -90,10 +90,11 @@ attribution mutation: packages-check build
 
 # Debian's kernels in emulated machines, one after the other; the whole quick set takes an hour for each configuration.
 # KERNEL='6.1 7' chooses, SAMPLE=10 takes every tenth row, ROWS=quick all quick ones;
-# SLICES=10 MINUTES=60 continues later, AT_ONCE=2 uses two processors.  docs/kernels.md has the result.
+# SLICES=10 MINUTES=60 continues later, on any machine, AT_ONCE=2 uses two processors.  docs/kernels.md has the result.
 kernels: packages-kernels build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
-	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --document docs/kernels.md \
+	@/usr/bin/python3 tests/kernels/run.py --build $(BUILD) --place $(BUILD)/kernels --kept docs/kernels.jsonl \
+		--document docs/kernels.md \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
 		$(if $(SLICES),--slices $(SLICES)) $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(AT_ONCE),--at-once $(AT_ONCE)) $(KERNEL)

@@ -10,7 +10,6 @@ when a machine ended without its report, or when none was run.
 """
 import argparse
 import concurrent.futures
-import datetime
 import json
 import os
 import subprocess
@@ -145,6 +144,11 @@ def last_words(log):
     return f"the console ends with: {said[-1][:200]}" if said else "the console is empty"
 
 
+def unknown_calls(report):
+    """Of the system calls that a machine has, or had when it was judged, those that the filter's table lacks."""
+    return dict(zip(("numbers", "names"), calls.new(calls.known(CALLS), report["calls"])))
+
+
 def one_slice(name, argv, words, options, piece):
     """The report of the machine that judges one slice of the rows; {"failed"} without one."""
     start = time.monotonic()
@@ -157,60 +161,72 @@ def one_slice(name, argv, words, options, piece):
     if found is None or "broken" in found:
         took = f"after {round(time.monotonic() - start)} s; {last_words(log)}"
         return {"failed": found["broken"] if found else took}
-    return found
+    return found | {"calls": unknown_calls(found)}
 
 
 class Ended(Exception):
     """A machine that ended without its report."""
 
 
-def judge_mode(mode, store, options, take):
-    """The reports of one configuration, those that are kept and those that time allows; take() boots for one."""
-    pieces = [(mode, number) for number in range(options.slices)]
+def judge_slices(store, options, take):
+    """Boots for the slices that were never judged, then for those of other binaries, as far as time allows."""
+    for is_wanted in (store.is_missing, store.is_stale):
+        for mode in options.modes:
+            judge_mode([(mode, number) for number in range(options.slices)], is_wanted, store, options, take)
 
+
+def judge_mode(pieces, is_wanted, store, options, take):
+    """The wanted slices of one configuration; take() boots for one."""
     def judge_piece(piece):
         late = options.minutes is not None and time.monotonic() - options.begun > options.minutes * 60
-        if not store.has(piece) and not late:
+        if is_wanted(piece) and not late:
             found = take(piece)
             if "failed" in found:
                 raise Ended(found["failed"])
             store.keep(piece, found)
 
     judge_piece(pieces[0])
-    if store.has(pieces[0]) and slices.unlike(store.report(pieces[0])):
+    if not store.is_missing(pieces[0]) and slices.unlike(store.report(pieces[0])):
         with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
             list(pool.map(judge_piece, pieces[1:]))
-    return [store.report(piece) for piece in pieces if store.has(piece)]
+
+
+def share_of(options):
+    return [options.only or options.rows, options.sample, options.slices]
 
 
 def judge(kernel, workshop, options):
-    """One kernel's line of the table."""
+    """Boots the machines of one kernel; {"failed"} or {"not run"} with the reason, or an empty dict."""
     name, architecture, suites, version = kernel
-    answer = {"name": name, "architecture": architecture, "date": datetime.date.today().isoformat()}
-    start = time.monotonic()
     try:
         argv, console = workshop.machine(name, architecture, suites, version)
     except debian.Missing as problem:
-        return answer | {"not run": " ".join(str(problem).split())}
+        return {"not run": " ".join(str(problem).split())}
     words = [COMMAND_LINE, f"console={console}"]
     words += [f"corral.{key}={getattr(options, key)}" for key in ("rows", "only") if getattr(options, key)]
-    known = calls.known(CALLS)
-    words.append(f"corral.holes={calls.holes(known, architecture)}")
-    store = slices.Store(options.place, name, workshop.base(architecture)[1:3], words + [str(options.sample), str(options.slices)])
-    reports, done = [], {}
+    words.append(f"corral.holes={calls.holes(calls.known(CALLS), architecture)}")
+    store = slices.Store(options.kept, name, share_of(options), workshop.base(architecture)[1:3], words)
     try:
-        for mode in options.modes:
-            found = judge_mode(mode, store, options, lambda piece: one_slice(name, argv, words, options, piece))
-            reports += found
-            done[guest.MODES[mode][0]] = options.slices if found and not slices.unlike(found[0]) else len(found)
+        judge_slices(store, options, lambda piece: one_slice(name, argv, words, options, piece))
     except Ended as problem:
-        return answer | {"failed": str(problem)}
-    if not reports:
-        return answer | {"not run": "no time was left"}
-    found = slices.joined(reports)
-    answer["seconds"] = round(time.monotonic() - start)
-    found["calls"] = dict(zip(("numbers", "names"), calls.new(known, found["calls"])))
-    return answer | {"report": found, "rows": options.rows, "sample": options.sample, "slices": options.slices, "done": done}
+        return {"failed": str(problem)}
+    return {} if store.lines else {"not run": "no time was left"}
+
+
+def kept_answer(name, path):
+    """What the machines of one kernel found until now; "not run" without a line in the file."""
+    share = slices.fullest(path, name)
+    if share is None:
+        return {"name": name, "not run": "it was not asked for"}
+    store = slices.Store(path, name, share)
+    lines, judged = store.in_order(), store.judged()
+    rows, sample, number = share
+    done = {mode[0]: judged[at] if at not in judged or slices.unlike(store.report((at, 0))) else number
+            for at, mode in enumerate(guest.MODES)}
+    found = slices.joined(lines)
+    found["calls"] = unknown_calls(found)
+    return {"name": name, "runs": sorted({line["run"] for line in lines}, key=lambda run: run.split(", ")[1]), "report": found,
+            "rows": rows, "sample": sample, "slices": number, "done": done}
 
 
 def main():
@@ -227,28 +243,31 @@ def main():
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="N machines at a time, each for one processor")
     parser.add_argument("--only", help="rows, as tests/escape/run.py has it")
     parser.add_argument("--modes", help="numbers of the configurations of guest.py, in the order of the run: 0,2")
-    parser.add_argument("--document", help="a file for the table of all kernels, the last run of each")
+    parser.add_argument("--kept", metavar="FILE", help="a line for each slice that was judged, also on other machines; PLACE/slices.jsonl")
+    parser.add_argument("--document", help="a file for the table of all kernels, from those lines")
     parser.add_argument("kernel", nargs="*", help="of: " + " ".join(kernel[0] for kernel in KERNELS))
     options = parser.parse_args()
     options.place, options.begun = os.path.abspath(options.place), time.monotonic()
     unknown = set(options.kernel) - {kernel[0] for kernel in KERNELS}
     if unknown:
         parser.error(f"no such kernel: {' '.join(sorted(unknown))}")
+    # What was run in part is kept apart, so that no table is made of it.
+    part = options.only or options.modes
+    options.kept = f"{options.place}/part.jsonl" if part else options.kept or f"{options.place}/slices.jsonl"
     workshop = Workshop(options.place, options.build)
-    answers, part = [], options.only or options.modes
     options.modes = list(map(int, options.modes.split(","))) if options.modes else range(len(guest.MODES))
+    ran, answers = [], []
     for kernel in KERNELS:
-        if not options.kernel or kernel[0] in options.kernel:
-            answers.append(judge(kernel, workshop, options))
+        asked = not options.kernel or kernel[0] in options.kernel
+        now = judge(kernel, workshop, options) if asked else {}
+        kept = kept_answer(kernel[0], options.kept)
+        answers.append((kept if "runs" in kept or not now else {"name": kernel[0]}) | now)
+        if asked:
             print("\n".join(table.lines(answers[-1])), flush=True)
-            # What was run in part is kept apart, so that no table is made of it.
-            with open(f"{options.place}/{kernel[0]}{'.part' if part else ''}.json", "w", encoding="utf-8") as out:
-                json.dump(answers[-1], out, indent=1)
+            ran += [] if "not run" in now else [answers[-1]]
     if options.document and not part:
         with open(options.document, "w", encoding="utf-8") as out:
-            text = "\n".join(table.document(options.place, [kernel[0] for kernel in KERNELS]))
-            out.write(text.rstrip("\n") + "\n")
-    ran = [answer for answer in answers if "not run" not in answer]
+            out.write("\n".join(table.document(answers)).rstrip("\n") + "\n")
     return 1 if not ran or any(table.bad(answer) for answer in ran) else 0
 
 

@@ -1,40 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of one kernel in several machines, one after the other: an emulated machine takes hours for all of them.
 
-A slice is every Nth row in one configuration, (its number in guest.MODES, which rows).  What a machine found stays in PLACE/NAME.slices until the binaries or the choice of rows change, so that an interrupted
-run continues where it ended.
+A slice is every Nth row in one configuration, (its number in guest.MODES, which rows).  What a machine found is a line of
+a file, with the commit and the day.  The next call goes on with the slices that were never judged, and then with those that
+other binaries judged; so the rows of a kernel become complete in as many calls as it takes, on any machine.
 """
 import collections
+import datetime
 import hashlib
 import json
 import os
+import subprocess
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def digest(parts):
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:16]
+
+
+def stamp():
+    """The commit that is tested, and the day."""
+    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short=10", "HEAD"], stdout=subprocess.PIPE, text=True,
+                            check=False).stdout.strip() or "unknown"
+    return f"{commit}, {datetime.date.today()}"
+
+
+def compact(piece, report):
+    """Without what the first slice of its configuration says, too."""
+    if piece[1] == 0:
+        return report
+    (mode,) = report["modes"]
+    callers = {caller: found | {"plan": digest([json.dumps(found["plan"], sort_keys=True).encode()])}
+               for caller, found in mode["callers"].items()}
+    return {"seconds": report["seconds"], "modes": [{"name": mode["name"], "callers": callers}]}
 
 
 class Store:
-    """The reports of one kernel's slices, for these binaries and these rows."""
+    """The lines of one kernel in the file, for a share of the rows: (which, every Nth, number of slices)."""
 
-    def __init__(self, place, name, binaries, words):
-        digest = hashlib.sha256("\n".join(words).encode())
-        for path in binaries:
-            with open(path, "rb") as source:
-                digest.update(source.read())
-        self.place = os.path.join(place, f"{name}.slices", digest.hexdigest()[:16])
-        os.makedirs(self.place, exist_ok=True)
+    def __init__(self, path, kernel, share, binaries=(), words=()):
+        self.path, self.kernel, self.share, self.lock = path, kernel, list(share), threading.Lock()
+        parts = ["\n".join(words).encode()]
+        for binary in binaries:
+            with open(binary, "rb") as source:
+                parts.append(source.read())
+        self.digest = digest(parts)
+        self.lines = {(line["mode"], line["slice"]): line for line in read(path)
+                      if (line["kernel"], line["share"]) == (kernel, self.share)}
 
-    def path(self, piece):
-        return os.path.join(self.place, f"{piece[0]}-{piece[1]}.json")
+    def is_missing(self, piece):
+        return piece not in self.lines
 
-    def has(self, piece):
-        return os.path.exists(self.path(piece))
-
-    def keep(self, piece, report):
-        with open(self.path(piece) + ".new", "w", encoding="utf-8") as out:
-            json.dump(report, out)
-        os.rename(self.path(piece) + ".new", self.path(piece))
+    def is_stale(self, piece):
+        return piece in self.lines and self.lines[piece]["digest"] != self.digest
 
     def report(self, piece):
-        with open(self.path(piece), encoding="utf-8") as source:
-            return json.load(source)
+        return self.lines[piece]["report"]
+
+    def keep(self, piece, report):
+        with self.lock:
+            self.lines[piece] = {"kernel": self.kernel, "share": self.share, "mode": piece[0], "slice": piece[1],
+                                 "digest": self.digest, "run": stamp(), "report": compact(piece, report)}
+            others = [line for line in read(self.path) if (line["kernel"], line["share"]) != (self.kernel, self.share)]
+            with open(self.path + ".new", "w", encoding="utf-8") as out:
+                for line in [*others, *self.in_order()]:
+                    print(json.dumps(line, separators=(",", ":")), file=out)
+            os.rename(self.path + ".new", self.path)
+
+    def in_order(self):
+        return [self.lines[piece] for piece in sorted(self.lines)]
+
+    def judged(self):
+        """How many slices each configuration has: {number: count}."""
+        return collections.Counter(mode for mode, _ in self.lines)
+
+
+def read(path):
+    """All lines of the file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as source:
+        return [json.loads(line) for line in source]
+
+
+def rows_of(line):
+    return sum(found.get("escape", {}).get("rows", 0) for mode in line["report"]["modes"] for found in mode["callers"].values())
+
+
+def fullest(path, kernel):
+    """The share of the rows of which most were judged; None: the file has none of this kernel."""
+    counts = collections.Counter()
+    for line in read(path):
+        if line["kernel"] == kernel:
+            counts[tuple(line["share"])] += rows_of(line)
+    return max(counts, key=counts.get) if counts else None
 
 
 def unlike(report):
@@ -51,20 +115,23 @@ def add(total, rows):
     total["others"] += rows["others"]
 
 
-def joined(reports):
+def joined(lines):
     """One report of all slices, those of a configuration one after the other, the first with what is checked once.
 
-    The plans of a configuration are the same in each: it is the same machine."""
-    total = reports[0] | {"seconds": sum(report["seconds"] for report in reports), "modes": []}
-    for report in reports:
+    With the same binaries the plans of a configuration are the same in each: it is the same machine."""
+    reports = [json.loads(json.dumps(line["report"])) for line in lines]  # add() changes them
+    total, first = reports[0] | {"seconds": sum(report["seconds"] for report in reports), "modes": []}, None
+    for line, report in zip(lines, reports):
         (mode,) = report["modes"]
-        if not total["modes"] or total["modes"][-1]["name"] != mode["name"]:
+        if line["slice"] == 0:
             total["modes"].append(mode)
+            first = line
             continue
         for caller, found in total["modes"][-1]["callers"].items():
             other = mode["callers"][caller]
-            if other["plan"] != found["plan"]:
+            plan = digest([json.dumps(found["plan"], sort_keys=True).encode()])
+            if line["digest"] == first["digest"] and other["plan"] != plan:
                 raise ValueError(f"{mode['name']}, {caller}: the plans of two slices differ")
-            if "escape" in found:
+            if "escape" in found and "escape" in other:
                 add(found["escape"], other["escape"])
     return total

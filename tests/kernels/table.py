@@ -5,8 +5,6 @@ Nothing is written here that no machine has found; a kernel without a report has
 a line that says why.
 """
 import collections
-import json
-import os
 import textwrap
 
 BAD = ("ESCAPED", "OVERBLOCKED", "CLOSED", "BROKEN")
@@ -80,9 +78,10 @@ def bad(answer):
 def cells(answer):
     """The table's rows of one kernel."""
     name, report = answer["name"], answer.get("report")
-    if not report:
-        why = f"not run: {answer['not run']}" if "not run" in answer else "FAILED"
+    if not report or "failed" in answer:
+        why = "FAILED" if "failed" in answer else f"not run: {answer['not run']}"
         yield [name, "", why] + [""] * (len(HEAD) - 3)
+    if not report:
         return
     for mode, caller, found in judged(answer):
         plan = found["plan"]
@@ -179,32 +178,27 @@ def guarantees(answers):
 
 def said(answer):
     """When, and what of the rows in each configuration."""
-    text = f"{answer['name']} on {answer['date']}"
-    rows = "all quick" if answer.get("rows") == "quick" else "these"
+    runs = answer["runs"]
+    text = f"{answer['name']}, {runs[0]}" if len(runs) == 1 else f"{answer['name']}, from {runs[0]} to {runs[-1]}"
+    rows = "all quick" if answer["rows"] == "quick" else "these"
     shares = collections.defaultdict(list)
-    for mode, done in answer.get("done", {}).items():
+    for mode, done in answer["done"].items():
         whole = done == answer["slices"] and answer["sample"] == 1
         share = f"{rows} rows" if whole else f"{done} in {answer['slices'] * answer['sample']} of {rows} rows"
         shares[share if done else "no row"].append(mode)
-    return f"{text} with " + ", ".join(f"{share} ({'; '.join(modes)})" for share, modes in shares.items()) if shares else text
+    return f"{text}: " + ", ".join(f"{share} ({'; '.join(modes)})" for share, modes in shares.items())
 
 
-def document(place, names):
+def document(answers):
     """The whole of docs/kernels.md."""
-    answers = []
-    for name in names:
-        if os.path.exists(f"{place}/{name}.json"):
-            with open(f"{place}/{name}.json", encoding="utf-8") as source:
-                answers.append(json.load(source))
-        else:
-            answers.append({"name": name, "not run": "it was not asked for"})
     yield "# On other kernels, as last run"
     yield ""
     yield textwrap.fill(ABOUT, 118, break_on_hyphens=False)
     yield ""
-    run = "Run: " + "; ".join(said(answer) for answer in answers if "date" in answer) + "."
-    passed = "A machine that was not run, or a level that was not reached, has not passed; – was not tried."
-    yield textwrap.fill(f"{run} {passed}", 118, break_on_hyphens=False)
+    yield textwrap.fill("A machine that was not run, or a level that was not reached, has not passed; – was not tried.", 118)
+    yield ""
+    yield from listed("Runs", [said(answer) for answer in answers if "runs" in answer])
+    yield "## Results"
     yield ""
     yield from table([row for answer in answers for row in cells(answer)])
     yield from listed("Failures", [f"{answer['name']}: {reason}" for answer in answers for reason in failures(answer)])
