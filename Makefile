@@ -86,7 +86,8 @@ bench: packages-bench build
 attribution mutation: packages-check build
 	@meson configure $(BUILD) -Dtests=true >/dev/null && ninja -C $(BUILD) --quiet tests/escape/probe
 	@/usr/bin/python3 tests/mutation/$(@:mutation=mutate).py --probe $(BUILD)/tests/escape/probe \
-		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
+		--place $(BUILD)/mutation $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(MINUTES),--minutes $(MINUTES))
 
 # Debian's kernels in emulated machines, one after the other; the whole quick set takes an hour for each configuration.
 # KERNEL='6.1 7' chooses, SAMPLE=10 takes every tenth row, ROWS=quick all quick ones;

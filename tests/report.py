@@ -11,15 +11,14 @@ proof has not reached yet is kept from the document before it (--before).
 """
 import argparse
 import collections
-import datetime
 import json
 import os
 import platform
 import re
-import subprocess
 import textwrap
 
 import ladder
+from stamp import stamp
 
 ESCAPE = {
     "DN": "denied and protected files", "EV": "environment and descriptors", "FS": "files outside the roots",
@@ -161,14 +160,6 @@ def hosts_part(hosts):
     rows = [[host["host"], host["about"], host["caller"], host["engine"], host["level"], " ".join(host["weaker"]), host["result"]]
             for host in hosts]
     yield from table(["host", "how it is made", "caller", "engine", "level", "not enforced, or weaker", "checks"], rows)
-
-
-def stamp():
-    """The commit that was tested, and the day."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    commit = subprocess.run(["git", "-C", here, "rev-parse", "--short=10", "HEAD"], stdout=subprocess.PIPE, text=True,
-                            check=False).stdout.strip() or "unknown"
-    return f"{commit}, {datetime.date.today()}"
 
 
 # Of a part that is kept, and of a line of the last table.

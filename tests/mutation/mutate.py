@@ -5,20 +5,23 @@
 For every mutant of mutants.py: build it, ask the escape rows that are most likely to
 notice, then the golden tables of the filter and the unit tests, and with --thorough
 all other escape rows.  A row notices when it is CONTAINED without the mutation and
-ESCAPED or OVERBLOCKED with it.  What is already known is kept in the journal, so a run
+ESCAPED or OVERBLOCKED with it.  What is already known is kept (outcomes.py), so a run
 that was broken off goes on where it stopped.
 """
 import argparse
+import collections
 import hashlib
 import json
 import os
 import random
 import re
 import sys
+import time
 
 sys.dont_write_bytecode = True
 
 import mutants  # noqa: E402
+from outcomes import Outcomes  # noqa: E402
 from scratch import ROOT, Scratch, Unbuildable, arguments, read  # noqa: E402
 from switches import SWITCHES  # noqa: E402
 from tables import write_mutation  # noqa: E402
@@ -33,6 +36,10 @@ class Mutant:
     def __init__(self, table, name, edits, behind=(), rows=""):
         self.table, self.name, self.edits, self.rows = table, name, edits, rows.split()
         self.base = [edit for word in behind for edit in SWITCHES[word]]
+        self.number = 1  # of those with this name, such as one option of IPv4 and of IPv6
+
+    def title(self):
+        return f"{self.table}: {self.name}" + (f" ({self.number})" if self.number > 1 else "")
 
     def key(self):
         """Changes when the mutation does, or what stands around it."""
@@ -78,6 +85,14 @@ def narrow_mutants():
 
 
 def all_mutants(only):
+    names = collections.Counter()
+    for mutant in unnumbered_mutants(only):
+        names[mutant.table, mutant.name] += 1
+        mutant.number = names[mutant.table, mutant.name]
+        yield mutant
+
+
+def unnumbered_mutants(only):
     for table in mutants.TABLES:
         if not only or table in only:
             yield from table_mutants(table)
@@ -145,8 +160,7 @@ class Judge:
 
 
 def reason(mutant):
-    name = f"{mutant.table}: {mutant.name}"
-    return next((why for pattern, why in mutants.EXPLAINED if re.fullmatch(pattern, name)), "")
+    return next((why for pattern, why in mutants.EXPLAINED if re.fullmatch(pattern, f"{mutant.table}: {mutant.name}")), "")
 
 
 def chosen(options):
@@ -157,24 +171,25 @@ def chosen(options):
     return found
 
 
-def run(options):
+def run(options, outcomes):
     scratch = Scratch(options, tests=True)
     if scratch.tests([]):
         sys.exit(f"without any mutation there is already: {scratch.tests([])}")
-    judge, outcomes, survivors = Judge(scratch, options.thorough), scratch.outcomes(), 0
-    work = chosen(options)
+    judge, survivors, begun = Judge(scratch, options.thorough), 0, time.monotonic()
+    work = sorted(chosen(options), key=outcomes.age)
     for number, mutant in enumerate(work, 1):
-        key = mutant.key()
-        if not outcomes.get(key) or options.again:
-            outcomes[key] = judge.verdict(mutant)
-            scratch.save(outcomes)
-        found, why = outcomes[key], reason(mutant)
+        known = outcomes.found(mutant) and not outcomes.is_stale(mutant) and not options.again
+        if not known and options.minutes is not None and time.monotonic() - begun > options.minutes * 60:
+            print(f"ok {number} - {mutant.title()} # SKIP no time was left", flush=True)
+            continue
+        if not known:
+            outcomes.keep(mutant, judge.verdict(mutant))
+        found, why = outcomes.found(mutant), reason(mutant)
         bad = not found and not why
         survivors += bad
-        print(f"{'not ok' if bad else 'ok'} {number} - {mutant.table}: {mutant.name} # "
-              f"{found or why or 'SURVIVED'}", flush=True)
+        print(f"{'not ok' if bad else 'ok'} {number} - {mutant.title()} # {found or why or 'SURVIVED'}", flush=True)
     print(f"1..{len(work)}")
-    return survivors, outcomes
+    return survivors
 
 
 def main():
@@ -184,14 +199,17 @@ def main():
     parser.add_argument("--sample", type=int, help="so many mutants of those, always the same")
     parser.add_argument("--thorough", action="store_true", help="ask all other escape rows as well: slow")
     parser.add_argument("--again", action="store_true", help="do not believe earlier outcomes")
+    parser.add_argument("--minutes", type=float, help="ask no other mutant after this time; a later call continues")
+    parser.add_argument("--kept", default=os.path.join(ROOT, "docs", "mutation.jsonl"), help="what is known of each mutant")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
     parser.add_argument("--document", default=os.path.join(ROOT, "docs", "mutation.md"), help="the report")
     options = parser.parse_args()
     if options.list:
         for mutant in chosen(options):
-            print(f"{mutant.table}: {mutant.name}")
+            print(mutant.title())
         return 0
-    survivors, outcomes = run(options)
+    outcomes = Outcomes(options.kept)
+    survivors = run(options, outcomes)
     write_mutation(options.document, list(all_mutants(None)), outcomes, reason)
     return 1 if survivors else 0
 

@@ -135,16 +135,6 @@ class Scratch:
                 return f"{suite}: {os.path.basename(path)}"
         return ""
 
-    def outcomes(self):
-        path = os.path.join(self.place, "outcomes")
-        return json.loads(read(path)) if os.path.exists(path) else {}
-
-    def save(self, outcomes):
-        path = os.path.join(self.place, "outcomes")
-        with open(path + ".new", "w", encoding="utf-8") as out:
-            json.dump(outcomes, out, indent=0)
-        os.rename(path + ".new", path)
-
     def judge(self, program, idents, twins=True):
         """{ident: (result, reason)} of these rows with that program."""
         path, digest = program

@@ -23,8 +23,10 @@ Measured by `make mutation` (tests/mutation/mutate.py): one row of a table, one 
 scratch copy of the sources at a time, and the tests are asked. `escape` is a live attempt that got through, or its
 legitimate twin that no longer works; `golden` the verdict tables of the system call filter; `unit` a unit test;
 `compiler` means that the rest does not compile without it. A mutant is **explained** when no test here can notice,
-and the reason is given below; a **survivor** is one that nothing noticed and nobody has explained; **not run** has
-not been asked on this machine yet. The program goes on where it stopped: `make mutation ONLY=TABLE` runs one table.
+and the reason is given below; a **survivor** is one that nothing noticed and nobody has explained; **not run** was
+never asked; **older** are those of the others whose source has changed since they were asked. mutation.jsonl has the
+commit and the day of each. `make mutation ONLY=TABLE` runs one table, `MINUTES=60` stops after an hour; the next call
+goes on there, on any machine.
 
 """
 
@@ -94,9 +96,10 @@ def write_attribution(path, rows, groups, results):
 
 def write_mutation(path, everything, outcomes, reason):
     kinds = ("escape", "golden", "unit", "compiler", "explained", "survivor", "not run")
-    counts, notes = {}, []
+    counts, notes, older = {}, [], {}
     for mutant in everything:
-        found, why = outcomes.get(mutant.key()), reason(mutant)
+        found, why = outcomes.found(mutant), reason(mutant)
+        older[mutant.table] = older.get(mutant.table, 0) + outcomes.is_stale(mutant)
         kind = "not run" if found is None else found.split(":")[0] if found else "explained" if why else "survivor"
         line = counts.setdefault(mutant.table, dict.fromkeys(kinds, 0))
         line[kind] += 1
@@ -105,9 +108,9 @@ def write_mutation(path, everything, outcomes, reason):
         elif found and kind == "golden" and mutant.table == "syscall_rules":
             notes.append((mutant.table, mutant.name, "golden only: " + (why or "**no live row**")))
     total = [sum(line[kind] for line in counts.values()) for kind in kinds]
-    rows = [(name, sum(line.values()), *line.values()) for name, line in counts.items()]
+    rows = [(name, sum(line.values()), *line.values(), older[name]) for name, line in counts.items()]
     lines = [MUTATION.rstrip("\n"), ""]
-    lines += table(["table", "mutants", *kinds], rows + [("**all**", sum(total), *total)])
+    lines += table(["table", "mutants", *kinds, "older"], rows + [("**all**", sum(total), *total, sum(older.values()))])
     lines += ["", "## What no live attempt notices, and why", ""]
     lines += table(["table", "mutant", "why"], notes)
     write(path, lines)
