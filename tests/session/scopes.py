@@ -7,6 +7,7 @@ read its own status, and nothing else.
 import contextlib
 import json
 import os
+import re
 import time
 
 from service import Client, Refused, check, equal, wait_until
@@ -23,6 +24,7 @@ METHODS = {
     "session.list": ({}, {"admin"}),
     "session.show": ({}, {"admin", "inside", "token"}),
     "session.exec": ({"argv": ["true"]}, {"admin", "inside", "token"}),
+    "session.attach": ({}, {"admin"}),
     "file.write": ({"path": "scope.txt", "content": "x"}, {"admin", "inside", "token"}),
     "file.edit": ({"path": "scope.txt", "old_text": "x", "new_text": "x"}, {"admin", "inside", "token"}),
     "file.read": ({"path": "scope.txt"}, {"admin", "inside", "token"}),
@@ -42,13 +44,15 @@ METHODS = {
     "ui.discard": ({"id": "222222222222"}, {"admin"}),
     "ui.follow": ({}, {"admin"}),
     "ask.hold": ({"run": "222222222222"}, {"admin"}),
+    "page.open": ({}, {"admin"}),
+    "session.authenticate": ({}, {"none"}),
     "activity.report": ({"kind": "k", "text": "t"}, {"inside", "token"}),
     # Last: they change the state, so only those that may not are tried while others need it.
     "session.revoke": ({}, set()),
     "session.stop": ({}, set()),
     "daemon.shutdown": ({}, set()),
 }
-OF_SESSION = {"file.write", "file.edit", "file.read", "file.send", "file.list", "file.make_directory", "file.move",
+OF_SESSION = {"session.attach", "file.write", "file.edit", "file.read", "file.send", "file.list", "file.make_directory", "file.move",
               "file.delete", "session.show", "session.exec", "session.activity", "session.token", "session.revoke", "session.stop"}
 ENDED = {"session.show", "session.activity"}  # possible after the end
 
@@ -85,8 +89,19 @@ def expected(who, method):
     """0 or FAILED for a client that may send it, else the refusal."""
     if who in METHODS[method][1]:
         return {"session.create": {-32000}, "file.move": {0, -32000}, "file.delete": {-32000}, "ui.answer": {NO_SESSION},
-                "ui.apply": {PARAMS}, "ui.discard": {PARAMS}, "ask.hold": {PARAMS}}.get(method, {0})
+                "ui.apply": {PARAMS}, "ui.discard": {PARAMS}, "ask.hold": {PARAMS}, "session.attach": {PARAMS},
+                "session.authenticate": {PARAMS}}.get(method, {0})  # PARAMS: the method itself refused them
     return {NO_TOKEN} if who == "none" else {FORBIDDEN}
+
+
+def test_the_table_has_every_method_of_the_daemon(_service):
+    """A new method without a row here would be tried by no test of this file."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(f"{root}/src/session/request.c", encoding="utf-8") as file:
+        table = file.read().partition("static const struct request_row rows[] = {\n")[2].partition("\n};")[0]
+    rows = re.findall(r'^\t\{"([a-z_.]+)", ', table, re.MULTILINE)
+    equal(len(rows), table.count("{"), "rows that were read")
+    equal(sorted(rows), sorted(METHODS), "the methods of src/session/request.c")
 
 
 def test_each_method_in_each_scope(service):
