@@ -189,6 +189,42 @@ def test_mcp_progress_and_cancellation(service):
     service.good("session", "stop", made["id"])
 
 
+def test_mcp_ids_belong_to_their_connection(service):
+    """Three connections of one session: a cancellation ends the call of its own connection, and no other with the same id."""
+    made = service.made()
+    first, second, idle = (Mcp(with_token(service, made["id"], made["token"])) for _ in range(3))
+    ws = f"{service.place}/ws"
+
+    def begin(mcp, name):
+        """A call that ends when the file NAME.go is there."""
+        script = f"echo >{name}.began; while ! [ -e {name}.go ]; do sleep 0.05; done; rm {name}.*; echo {name}"
+        number = mcp.begin_tool("shell", {"command": script})
+        check(wait_until(lambda: os.path.exists(f"{ws}/{name}.began")), f"{name} did not begin")
+        return number
+
+    def finish(mcp, name, number):
+        with open(f"{ws}/{name}.go", "w", encoding="utf-8"):
+            pass
+        equal(mcp.answer(number)["result"]["structuredContent"]["stdout"], f"{name}\n", f"the answer of {name}")
+
+    for turn, (ends, stays) in enumerate(((first, second), (second, first))):
+        ends.last = stays.last = 5000 + turn
+        numbers = [begin(mcp, f"{name}{turn}") for name, mcp in (("first", first), ("second", second))]
+        equal(numbers[0], numbers[1], "the ids")
+        gone, kept = ("first", "second") if ends is first else ("second", "first")
+        running = f"pgrep -f '{gone}{turn}[.]go' >/dev/null"
+        equal(idle.tool("shell", command=running)["structuredContent"]["exit_code"], 0, "control: the call is found")
+        idle.notify("notifications/cancelled", {"requestId": numbers[0]})  # it has no call
+        equal(idle.request("ping")["result"], {}, "the daemon has read it")
+        ends.notify("notifications/cancelled", {"requestId": numbers[0]})
+        check(wait_until(lambda r=running: idle.tool("shell", command=f"! {r}")["structuredContent"]["exit_code"] == 0), f"{gone}: the call goes on")
+        finish(stays, f"{kept}{turn}", numbers[0])
+        ends.last += 10
+        equal(ends.tool("shell", command=f"rm -f {gone}{turn}.began; echo next")["structuredContent"]["stdout"], "next\n", "its next call")
+        check(numbers[0] not in ends.kept, "a cancelled call was answered")
+    service.good("session", "stop", made["id"])
+
+
 def test_mcp_inside_needs_no_token(service):
     made = service.made()
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
