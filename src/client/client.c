@@ -121,6 +121,10 @@ int client_open_session(struct client *c, const char *socket, const char *token,
 	json_t *answer = NULL;
 
 	if (open_socket(c, socket, "is the session alive? corral session list", err) != 0) {
+		if (err->sys_errno != 0) { /* a session that has ended has no socket */
+			(void)snprintf(err->message, sizeof err->message,
+				       "cannot connect to the session: %s", socket);
+		}
 		return -1;
 	}
 	if (token[0] == '\0') {

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import time
 
 from service import Client, Refused, check, equal, wait_until
@@ -212,6 +213,43 @@ def test_a_connection_loses_its_scope_when_its_token_ends(service):
         check(wait_until(lambda c=client, a=argv: c.call("session.exec", argv=a)["status"] == 0), f"{how}: the command still runs")
     check(began, "no command began before its token ended")
     service.good("session", "stop", made["id"])
+
+
+def kill_daemon(service):
+    service.process.send_signal(signal.SIGKILL)
+    service.process.wait()
+
+
+def test_a_token_ends_with_its_session(service):
+    """By `session stop`, the end of the daemon, and a daemon that is killed; another session of the name has another token."""
+    for how, end in (("stopped", lambda: service.good("session", "stop", "same")), ("restarted", service.stop),
+                     ("killed", lambda: kill_daemon(service))):
+        token_file = f"{service.place}/home/token-{how}"
+        session = service.create("--name", "same", "--token-file", token_file)
+        with open(token_file, encoding="utf-8") as file:
+            token = file.read().strip()
+        client = with_token(service, session, token)
+        equal(service.good("session", "exec", session, "--token-file", token_file, "echo", "before"), "before\n", f"{how}: control")
+        end()
+        if how == "killed":  # its socket is left, and nobody listens
+            equal(service.run("session", "exec", session, "--token-file", token_file, "true")[0], 125, "without a daemon")
+        equal(client.line(), None, f"{how}: the connection")
+        client.close()
+        if how != "stopped":
+            service.start()
+        status, out, err = service.run("session", "exec", session, "--token-file", token_file, "echo", "after")
+        check((status, out) == (125, "") and session in err and "is the session alive? corral session list" in err, f"{how}: {status} {out!r} {err!r}")
+        fresh = service.made("--name", "same")
+        client = Client(socket_of(service, fresh["id"]), service.uid)
+        try:
+            client.call("session.authenticate", token=token)
+            check(False, f"{how}: a session of the same name accepted the token")
+        except Refused as refused:
+            equal((refused.code, refused.message), (NO_TOKEN, "the token is not one of this session"), f"{how}: a session of the same name")
+        client.call("session.authenticate", token=fresh["token"])  # control: its own
+        equal(client.call("session.exec", argv=["true"])["status"], 0, f"{how}: the token of the new session")
+        client.close()
+        service.good("session", "stop", "same")
 
 
 def test_pending_requests_of_a_session_have_bounded_bytes(service):
