@@ -131,7 +131,8 @@ static int open_admin(const struct places *p, int *ret, struct err *e) {
 	if (fd < 0 || len == 0 || (unlink(p->admin) != 0 && errno != ENOENT) ||
 	    bind(fd, (struct sockaddr *)&address, len) != 0 || chmod(p->admin, 0600) != 0 ||
 	    listen(fd, SOCKET_QUEUE) != 0) {
-		return err_sys_at(e, "daemon", "cannot listen on", p->admin);
+		(void)err_sys_at(e, "daemon", "cannot listen on", p->admin);
+		return err_fix(e, "remove what is there; the daemon needs this name");
 	}
 	*ret = take_fd(&fd);
 	return 0;

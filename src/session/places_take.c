@@ -21,6 +21,20 @@
 #include <sys/wait.h>
 #include <time.h>
 
+static int refuse_directory(const char *path, const struct stat *st, struct err *e) {
+	(void)err_set(e, ERR_SETUP, "daemon", "%s is not a directory of this user with mode 0700",
+		      path);
+	if (!S_ISDIR(st->st_mode)) {
+		return err_fix(e, "remove it: %s",
+			       S_ISLNK(st->st_mode) ? "a symlink is not followed here"
+						    : "it is not a directory");
+	}
+	if (st->st_uid != geteuid()) {
+		return err_fix(e, "remove it: it belongs to the user %u", (unsigned)st->st_uid);
+	}
+	return err_fix(e, "chmod 700 %s", path);
+}
+
 static int private_directory(const char *path, struct err *e) {
 	char failed[PATH_MAX];
 	struct stat st;
@@ -32,9 +46,7 @@ static int private_directory(const char *path, struct err *e) {
 		return err_sys_at(e, "daemon", "cannot read a directory", path);
 	}
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
-		(void)err_set(e, ERR_SETUP, "daemon",
-			      "%s is not a directory of this user with mode 0700", path);
-		return err_fix(e, "chmod 700 %s, if it is yours", path);
+		return refuse_directory(path, &st, e);
 	}
 	return 0;
 }
@@ -45,7 +57,8 @@ static int take_lock(const char *dir, int *ret, struct err *e) {
 	(void)snprintf(path, sizeof path, "%s/daemon.lock", dir);
 	auto_fd fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
 	if (fd < 0) {
-		return err_sys_at(e, "daemon", "cannot open the lock", path);
+		(void)err_sys_at(e, "daemon", "cannot open the lock", path);
+		return err_fix(e, "remove it, if no daemon is running");
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK) {

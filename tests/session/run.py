@@ -20,6 +20,7 @@ import direct  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
 import overview  # noqa: E402
+import places  # noqa: E402
 import pool  # noqa: E402
 import questions  # noqa: E402
 import scopes  # noqa: E402
@@ -47,7 +48,8 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, audited, tools, bounds, questions, overview]
+        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, places, audited, tools, bounds,
+                   questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 
