@@ -28,7 +28,7 @@ static const struct {
 	{"execs_total", "Commands that were sent to a session.", offsetof(struct counters, execs)},
 	{"exec_errors_total", "Commands that did not run.", offsetof(struct counters, exec_errors)},
 	{"requests_total", "Requests of clients.", offsetof(struct counters, requests)},
-	{"requests_refused_total", "Requests that got an error.",
+	{"requests_refused_total", "Requests that were refused at once.",
 	 offsetof(struct counters, refused)},
 	{"malformed_total", "Lines that are not a request.", offsetof(struct counters, malformed)},
 	{"connections_total", "Connections that were accepted.",
@@ -42,10 +42,30 @@ static const struct {
 	 offsetof(struct counters, reload_failures)},
 };
 
+static void put_head(struct buf *out, const char *name, const char *type, const char *help) {
+	buf_printf(out, "# HELP corral_%s %s\n# TYPE corral_%s %s\n", name, help, name, type);
+}
+
 static void put(struct buf *out, const char *name, const char *type, const char *help,
 		uint64_t value) {
-	buf_printf(out, "# HELP corral_%s %s\n# TYPE corral_%s %s\ncorral_%s %" PRIu64 "\n", name,
-		   help, name, type, name, value);
+	put_head(out, name, type, help);
+	buf_printf(out, "corral_%s %" PRIu64 "\n", name, value);
+}
+
+/* Each state in which a session is alive, also with none: a series that comes and goes has gaps. */
+static void put_states(struct buf *out, const struct daemon *d) {
+	size_t counts[SESSION_STATES] = {0};
+
+	for (const struct live *l = d->lives; l != NULL; l = l->next) {
+		counts[l->state]++;
+	}
+	put_head(out, "sessions_by_state", "gauge", "Sessions that are alive, by their state.");
+	for (int i = 0; i < SESSION_STATES; i++) {
+		if (!state_is_final((enum session_state)i)) {
+			buf_printf(out, "corral_sessions_by_state{state=\"%s\"} %zu\n",
+				   state_name((enum session_state)i), counts[i]);
+		}
+	}
 }
 
 /* Resident memory of the daemon, in bytes. */
@@ -76,6 +96,7 @@ char *metrics_text(const struct daemon *d) {
 		connections++;
 	}
 	put(&out, "sessions", "gauge", "Sessions that are alive.", d->nlives);
+	put_states(&out, d);
 	put(&out, "connections", "gauge", "Open connections.", connections);
 	put(&out, "resident_bytes", "gauge", "Memory of the daemon.", resident_bytes());
 	put(&out, "start_time_seconds", "gauge", "Start of the daemon, since 1970.",

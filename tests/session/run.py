@@ -26,6 +26,7 @@ import questions  # noqa: E402
 import scopes  # noqa: E402
 import limits  # noqa: E402
 import lock  # noqa: E402
+import metrics  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
 import tools  # noqa: E402
@@ -48,7 +49,7 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, places, audited, tools, bounds,
+        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
                    questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
