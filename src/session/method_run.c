@@ -144,6 +144,18 @@ static struct session_row create_row(const struct create *c, int64_t now, char *
 	return row;
 }
 
+static int check_room(const struct daemon *d, struct fault *f) {
+	if (d->stopping) {
+		return fault_set(f, FAULT_LIMIT, "the daemon ends");
+	}
+	if (d->nlives < SESSIONS_MAX) {
+		return 0;
+	}
+	(void)fault_set(f, FAULT_LIMIT, "%d sessions are alive, and the daemon keeps no more",
+			SESSIONS_MAX);
+	return err_fix(&f->e, "stop one: corral session list, corral session stop SESSION");
+}
+
 int method_create(struct request *r, json_t **ret, struct fault *f) {
 	struct daemon *d = r->conn->daemon;
 	struct create c;
@@ -156,10 +168,8 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 	if (read_create(r, &c, f) != 0) {
 		return -1;
 	}
-	if (d->stopping || d->nlives >= SESSIONS_MAX) {
-		return fault_set(f, FAULT_LIMIT,
-				 d->stopping ? "the daemon ends" : "there are %d sessions already",
-				 SESSIONS_MAX);
+	if (check_room(d, f) != 0) {
+		return -1;
 	}
 	struct session_row row = create_row(&c, now, workspace, sizeof workspace);
 	token_make(token, &hash);
