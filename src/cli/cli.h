@@ -90,9 +90,9 @@ verb_fn verb_run, verb_shell, verb_explain, verb_status, verb_test, verb_check, 
 	verb_agents, verb_agents_install, verb_agents_uninstall, verb_agents_check, verb_mcp,
 	verb_daemon, verb_daemon_status, verb_daemon_metrics, verb_daemon_reload, verb_daemon_stop,
 	verb_daemon_questions, verb_daemon_answer, verb_session_create, verb_session_exec,
-	verb_session_attach, verb_session_list, verb_session_show, verb_session_stop,
-	verb_session_activity, verb_session_token, verb_session_revoke, verb_tool_install,
-	verb_tool_list, verb_tool_rm, verb_ui, verb_oci;
+	verb_session_attach, verb_session_list, verb_session_agents, verb_session_show,
+	verb_session_stop, verb_session_activity, verb_session_token, verb_session_revoke,
+	verb_tool_install, verb_tool_list, verb_tool_rm, verb_ui, verb_oci;
 
 /* `session exec` with a terminal, which corrald has. */
 int verb_exec_terminal(const struct invocation *inv, const char *const *argv,

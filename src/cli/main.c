@@ -123,6 +123,8 @@ const struct verb verbs[] = {
 	 "use the terminal of a command that was left running", verb_session_attach, true},
 	{"session list", FOR_SESSION_LIST, false, "[--all] [--json]",
 	 "list the sessions that are alive, or all", verb_session_list, true},
+	{"session agents", FOR_LIST, false, "[--json]",
+	 "list the agents that have had sessions, the last one first", verb_session_agents, true},
 	{"session show", FOR_LIST, false, "SESSION [--json]", "print one session",
 	 verb_session_show, true},
 	{"session stop", FOR_LIST, false, "SESSION [--json]", "end a session and all its processes",

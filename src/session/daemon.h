@@ -285,9 +285,9 @@ int request_unpack(const struct request *r, struct fault *f, const char *format,
 
 /* ---- methods.c ---- */
 request_fn method_ping, method_status, method_metrics, method_reload, method_shutdown,
-	method_create, method_list, method_show, method_stop, method_exec, method_attach,
-	method_activity, method_report, method_token, method_revoke, method_authenticate,
-	method_tool;
+	method_create, method_list, method_agents, method_show, method_stop, method_exec,
+	method_attach, method_activity, method_report, method_token, method_revoke,
+	method_authenticate, method_tool;
 
 /* The JSON of a row, NULL out of memory. */
 json_t *session_row_json(const struct session_row *row);

@@ -139,6 +139,28 @@ int method_list(struct request *r, json_t **ret, struct fault *f) {
 	return 0;
 }
 
+static void add_agent(void *arg, const struct agent_row *row) {
+	(void)json_array_append_new(
+		arg, json_pack("{s:s, s:I, s:I, s:I, s:I}", "id", row->id, "sessions",
+			       (json_int_t)row->sessions, "alive", (json_int_t)row->alive, "first",
+			       (json_int_t)row->first, "last",
+			       (json_int_t)row->last)); /* jansson drops a NULL */
+}
+
+int method_agents(struct request *r, json_t **ret, struct fault *f) {
+	if (no_params(r, f) != 0) {
+		return -1;
+	}
+	json_t *array = json_array();
+	struct agent_reader reader = {add_agent, array};
+	if (array == NULL || store_each_agent(r->conn->daemon->store, &reader, &f->e) != 0) {
+		json_decref(array);
+		return -1;
+	}
+	*ret = json_pack("{s:o}", "agents", array);
+	return 0;
+}
+
 static void keep_row(void *arg, const struct session_row *row) {
 	*(json_t **)arg = session_row_json(row);
 }

@@ -38,6 +38,7 @@ static const struct request_row rows[] = {
 	{"daemon.shutdown", SCOPE_ADMIN, 0, method_shutdown},
 	{"session.create", SCOPE_ADMIN, 0, method_create},
 	{"session.list", SCOPE_ADMIN, 0, method_list},
+	{"session.agents", SCOPE_ADMIN, 0, method_agents},
 	{"session.show", SCOPE_ADMIN | SCOPE_SESSION, ANY_STATE, method_show},
 	{"session.stop", SCOPE_ADMIN, ALIVE, method_stop},
 	{"session.exec", SCOPE_ADMIN | SCOPE_SESSION, IN(SESSION_RUNNING), method_exec},

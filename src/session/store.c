@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions, tokens and activity in SQLite.
+/* Sessions, agents, tokens and activity in SQLite.
  *
  * Should:   commit before it returns (H1); make several changes in one transaction.
  * Must not: be used by two processes: the daemon's lock (session/places_take.c) prevents it.
@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "session/store_late.h"
+#include "session/store_migrate.h"
 #include "session/store_sql.h"
 
 #include <errno.h>
@@ -19,78 +20,6 @@ struct store {
 	sqlite3 *db;
 	struct late *late; /* states that could not be recorded */
 };
-
-/* Each brings the schema from its index to the next user_version.  A released row never changes. */
-static const char *const migrations[] = {
-	"CREATE TABLE sessions ("
-	" id TEXT PRIMARY KEY, name TEXT NOT NULL, workspace TEXT NOT NULL, profile TEXT NOT NULL,"
-	" agent TEXT NOT NULL, provider TEXT NOT NULL, level TEXT NOT NULL, reason TEXT NOT NULL,"
-	" state TEXT NOT NULL, serial INTEGER NOT NULL, created INTEGER NOT NULL,"
-	" started INTEGER NOT NULL, ended INTEGER NOT NULL, deadline INTEGER NOT NULL"
-	") WITHOUT ROWID;"
-	"CREATE INDEX sessions_by_name ON sessions (name) WHERE name <> '';"
-	"CREATE TABLE tokens ("
-	" hash BLOB PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
-	" expires INTEGER NOT NULL, revoked INTEGER NOT NULL"
-	") WITHOUT ROWID;"
-	"CREATE INDEX tokens_by_session ON tokens (session);"
-	"CREATE TABLE activity ("
-	" seq INTEGER PRIMARY KEY AUTOINCREMENT,"
-	" session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
-	" time INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL"
-	");"
-	"CREATE INDEX activity_by_session ON activity (session, seq);",
-	"ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';"
-	"ALTER TABLE sessions ADD COLUMN net TEXT NOT NULL DEFAULT '';"
-	"ALTER TABLE sessions ADD COLUMN policy TEXT NOT NULL DEFAULT '';",
-};
-
-static int read_version(struct store *s, int *ret, struct err *e) {
-	auto_statement *st = NULL;
-
-	if (store_sql_prepare(s->db, &st, e, "PRAGMA user_version", "") != 0 ||
-	    store_sql_step(s->db, st, e) < 0) {
-		return -1;
-	}
-	*ret = sqlite3_column_int(st, 0);
-	return 0;
-}
-
-static int migrate_once(struct store *s, size_t from, struct err *e) {
-	char version[48];
-
-	(void)snprintf(version, sizeof version, "PRAGMA user_version = %zu", from + 1);
-	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
-		return -1;
-	}
-	if (store_sql_exec(s->db, migrations[from], e) != 0 ||
-	    store_sql_exec(s->db, version, e) != 0 || store_sql_exec(s->db, "COMMIT", e) != 0) {
-		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL,
-				   NULL); /* the first error counts */
-		return -1;
-	}
-	return 0;
-}
-
-static int migrate(struct store *s, struct err *e) {
-	int version = 0;
-
-	if (read_version(s, &version, e) != 0) {
-		return -1;
-	}
-	if (version < 0 || (size_t)version > ARRAY_LEN(migrations)) {
-		(void)err_set(e, ERR_SETUP, "database",
-			      "the database has version %d; this Corral knows versions up to %zu",
-			      version, ARRAY_LEN(migrations));
-		return err_fix(e, "install the newer Corral again, or move the database away");
-	}
-	for (size_t i = (size_t)version; i < ARRAY_LEN(migrations); i++) {
-		if (migrate_once(s, i, e) != 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
 
 /* The file is created here, because SQLite would use the umask.  A symlink is refused. */
 static int create_file(const char *path, struct err *e) {
@@ -129,7 +58,7 @@ int store_open(const char *path, struct store **ret, struct err *e) {
 		    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = "
 		    "ON; PRAGMA secure_delete = ON",
 		    e) != 0 ||
-	    migrate(s, e) != 0) {
+	    store_migrate(s->db, e) != 0) {
 		store_close(s);
 		return -1;
 	}
@@ -225,13 +154,26 @@ static int prune_sessions(struct store *s, struct err *e) {
 	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
 }
 
+/* H4.  Those that were seen last stay. */
+static int prune_agents(struct store *s, struct err *e) {
+	auto_statement *st = NULL;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "DELETE FROM agents WHERE id IN (SELECT id FROM agents"
+			      " ORDER BY last DESC, id LIMIT -1 OFFSET ?)",
+			      "i", (int64_t)STORE_AGENTS_MAX) != 0) {
+		return -1;
+	}
+	return store_sql_run(s->db, st, e) < 0 ? -1 : 0;
+}
+
 int store_add_session(struct store *s, const struct session_row *row,
 		      const struct token_hash *token, int64_t token_expires, struct err *e) {
 	if (store_sql_exec(s->db, "BEGIN IMMEDIATE", e) != 0) {
 		return -1;
 	}
 	bool done = check_name(s, row->name, e) == 0 && prune_sessions(s, e) == 0 &&
-		    insert_session(s, row, e) == 0 &&
+		    insert_session(s, row, e) == 0 && prune_agents(s, e) == 0 &&
 		    insert_token(s, row->id, token, token_expires, e) == 0;
 	return finish(s, done ? 0 : -1, e);
 }
@@ -414,6 +356,32 @@ int store_recover(struct store *s, const char *reason, int64_t now,
 				      "ti", reason, now) == 0 &&
 		    store_sql_run(s->db, end, e) >= 0;
 	return finish(s, done ? 0 : -1, e);
+}
+
+/* ---- agents ---- */
+
+int store_each_agent(struct store *s, const struct agent_reader *reader, struct err *e) {
+	auto_statement *st = NULL;
+	int rc;
+
+	if (store_sql_prepare(s->db, &st, e,
+			      "SELECT id, first, last, sessions, (SELECT count(*) FROM sessions"
+			      " WHERE agent = agents.id AND state IN " LIVE_STATES
+			      ") FROM agents ORDER BY last DESC, id",
+			      "") != 0) {
+		return -1;
+	}
+	while ((rc = store_sql_step(s->db, st, e)) == 1) {
+		struct agent_row row = {
+			.id = store_sql_text(st, 0),
+			.first = sqlite3_column_int64(st, 1),
+			.last = sqlite3_column_int64(st, 2),
+			.sessions = sqlite3_column_int64(st, 3),
+			.alive = sqlite3_column_int64(st, 4),
+		};
+		reader->found(reader->arg, &row);
+	}
+	return rc;
 }
 
 /* ---- tokens ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's database: sessions, tokens, activity (SQLite).
+/* The daemon's database: sessions, agents, tokens, activity (SQLite).
  *
  * Invariants H1 to H4 of session/daemon.h are its.
  *
@@ -19,6 +19,8 @@
 #define STORE_ACTIVITY_MAX 10000
 /* Sessions that have ended. */
 #define STORE_ENDED_MAX 10000
+/* An id is what a client chose. */
+#define STORE_AGENTS_MAX 10000
 
 struct store;
 
@@ -99,6 +101,20 @@ int store_get_session(struct store *s, const char *id_or_name, const struct sess
  * each, with its state before. */
 int store_recover(struct store *s, const char *reason, int64_t now,
 		  const struct session_reader *reader, struct err *e);
+
+/* An agent with a session, whose row may be gone. */
+struct agent_row {
+	const char *id;
+	int64_t first; /* the creation of its first session */
+	int64_t last;  /* the creation, start or end of one, the latest */
+	int64_t sessions, alive;
+};
+struct agent_reader {
+	void (*found)(void *arg, const struct agent_row *row);
+	void *arg;
+};
+/* The one that was seen last first. */
+int store_each_agent(struct store *s, const struct agent_reader *reader, struct err *e);
 
 enum token_verdict { TOKEN_VALID, TOKEN_UNKNOWN, TOKEN_EXPIRED, TOKEN_REVOKED };
 

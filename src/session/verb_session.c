@@ -150,6 +150,45 @@ int verb_session_list(struct invocation *inv, struct corral_error *err) {
 	return print_buf(&out, err);
 }
 
+static void put_agent(struct buf *out, const json_t *row) {
+	char first[VERB_TIME_SIZE], last[VERB_TIME_SIZE];
+
+	buf_printf(out, "%-24s  %8lld  %5lld  %-24s  %s\n", text_of(row, "id"),
+		   (long long)json_integer_value(json_object_get(row, "sessions")),
+		   (long long)json_integer_value(json_object_get(row, "alive")),
+		   verb_time_text(json_integer_value(json_object_get(row, "first")), first),
+		   verb_time_text(json_integer_value(json_object_get(row, "last")), last));
+}
+
+int verb_session_agents(struct invocation *inv, struct corral_error *err) {
+	json_t *answer = NULL, *row;
+	struct buf out;
+	size_t i;
+
+	if (verb_no_words(inv, err) != 0 ||
+	    verb_request("session.agents", json_object(), &answer, err) != 0) {
+		return -1;
+	}
+	json_t *rows = json_object_get(answer, "agents");
+	if (inv->json) {
+		int rc = verb_print_json(rows, err);
+		json_decref(answer);
+		return rc;
+	}
+	buf_init(&out);
+	if (json_array_size(rows) == 0) {
+		buf_puts(&out, "no session had an agent (session create --agent ID)\n");
+	} else {
+		buf_printf(&out, "%-24s  %8s  %5s  %-24s  %s\n", "AGENT", "SESSIONS", "ALIVE",
+			   "FIRST SEEN", "LAST SEEN");
+	}
+	json_array_foreach(rows, i, row) {
+		put_agent(&out, row);
+	}
+	json_decref(answer);
+	return print_buf(&out, err);
+}
+
 static int one_session(const struct invocation *inv, size_t most, struct corral_error *err) {
 	if (inv->nwords >= 1 && inv->nwords <= most) {
 		return 0;

@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import subprocess
 
-from service import Refused, alive, check, children, equal, marked, wait_until
+from service import Refused, acting_as, alive, check, children, equal, marked, wait_until
 
 
 def test_a_command_gets_streams_status_and_directory(service):
@@ -178,6 +178,41 @@ def test_many_commands_at_once_have_their_own_answers(service):
     for client in clients:
         client.close()
     service.good("session", "stop", session)
+
+
+def test_agents_are_listed_with_their_sessions(service):
+    """Two agents whose tables are in the user's file, and sessions without one, also after a restart of the daemon."""
+    path = f"{service.place}/home/.config/corral/corral.toml"
+    with acting_as(service.uid):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('[agent.lister]\nmode = "read-only"\n[agent.scribe]\nmode = "read-only"\n')
+
+    def agents():
+        rows = json.loads(service.good("session", "agents", "--json"))
+        return {row["id"]: row for row in rows if row["id"] in ("lister", "scribe", "nobody")}
+    try:
+        service.good("daemon", "reload")
+        equal(agents(), {}, "agents before")
+        first = [service.create("--agent", "lister") for _ in range(2)]
+        second, none = service.create("--agent", "scribe"), service.create()
+        equal(list(agents()), ["scribe", "lister"], "the last one first")
+        service.good("session", "stop", first[0])
+        rows, ended = agents(), service.show(first[0])
+        equal({name: (row["sessions"], row["alive"]) for name, row in rows.items()}, {"lister": (2, 1), "scribe": (1, 1)}, "their sessions")
+        equal((rows["lister"]["first"], rows["lister"]["last"]), (ended["created"], ended["ended"]), "first and last seen")
+        status, _, err = service.run("session", "create", "--agent", "nobody")
+        check(status == 126, f"an agent without a table: {status} {err}")
+        equal(agents()["nobody"]["sessions"], 1, "a session that failed")
+        service.stop()
+        service.start()
+        text = service.good("session", "agents").splitlines()
+        equal(text[0].split(), ["AGENT", "SESSIONS", "ALIVE", "FIRST", "SEEN", "LAST", "SEEN"], "the heading")
+        equal(sorted(line.split()[:3] for line in text[1:] if line.split()[0] in agents()), [["lister", "2", "0"], ["nobody", "1", "0"], ["scribe", "1", "0"]], "after a restart")
+        equal([service.show(session)["state"] for session in (second, none)], ["STOPPED"] * 2, "their states")
+    finally:
+        os.unlink(path)
+        service.good("daemon", "reload")
 
 
 def test_a_session_that_cannot_start_is_failed_and_says_why(service):

@@ -23,6 +23,7 @@ METHODS = {
     "daemon.metrics": ({}, {"admin"}),
     "daemon.reload": ({}, {"admin"}),
     "session.list": ({}, {"admin"}),
+    "session.agents": ({}, {"admin"}),
     "session.show": ({}, {"admin", "inside", "token"}),
     "session.exec": ({"argv": ["true"]}, {"admin", "inside", "token"}),
     "session.attach": ({}, {"admin"}),

@@ -423,6 +423,111 @@ TEST(old_activities_and_ended_sessions_are_dropped) {
 	remove_place(&p);
 }
 
+struct agents_seen {
+	int count;
+	char ids[64];
+	int64_t first, last, sessions, alive; /* of the last one */
+};
+
+static void see_agent(void *arg, const struct agent_row *row) {
+	struct agents_seen *seen = arg;
+	size_t len = strlen(seen->ids);
+	seen->count++;
+	(void)snprintf(seen->ids + len, sizeof seen->ids - len, "%s ", row->id);
+	seen->first = row->first;
+	seen->last = row->last;
+	seen->sessions = row->sessions;
+	seen->alive = row->alive;
+}
+
+static struct agents_seen agents_of(struct store *s) {
+	struct agents_seen seen = {0};
+	struct agent_reader reader = {see_agent, &seen};
+	struct err e = {0};
+	CHECK_INT(store_each_agent(s, &reader, &e), 0);
+	return seen;
+}
+
+static void end_session_at(struct store *s, const char *id, int64_t now) {
+	struct state_change stop = {.id = id,
+				    .from = SESSION_CREATED,
+				    .event = EVENT_STOP,
+				    .reason = "",
+				    .level = "",
+				    .now = now};
+	enum session_state state;
+	struct err e = {0};
+	CHECK_INT(store_change_state(s, &stop, &state, &e), 0);
+}
+
+TEST(an_agent_changes_in_the_transaction_of_its_session) {
+	struct place p = make_place();
+	struct store *s = open_store(&p);
+	struct session_row a = make_row(5, "a"), b = make_row(7, "b"), same = make_row(9, "a"),
+			   other = make_row(11, "c"), none = make_row(13, "d");
+	struct err e = {0};
+	char token[TOKEN_TEXT_LENGTH + 1];
+	CHECK_INT(agents_of(s).count, 0);
+	REQUIRE(add(s, &a, token, &e) == 0 && add(s, &b, token, &e) == 0);
+	CHECK_INT(add(s, &same, token, &e), -1); /* the name is taken: rolled back */
+	struct agents_seen seen = agents_of(s);
+	CHECK_STR(seen.ids, "bot ");
+	CHECK_INT(seen.first, 5);
+	CHECK_INT(seen.last, 7);
+	CHECK_INT(seen.sessions, 2);
+	CHECK_INT(seen.alive, 2);
+	end_session_at(s, a.id, 20);
+	seen = agents_of(s);
+	CHECK_INT(seen.last, 20);
+	CHECK_INT(seen.sessions, 2);
+	CHECK_INT(seen.alive, 1);
+	other.agent = "'); DROP TABLE agents; --";
+	none.agent = "";
+	REQUIRE(add(s, &other, token, &e) == 0 && add(s, &none, token, &e) == 0);
+	CHECK_STR(agents_of(s).ids, "bot '); DROP TABLE agents; -- ");
+	struct seen ended = {0};
+	struct session_reader all = {see, &ended};
+	CHECK_INT(store_recover(s, "the daemon died", 99, &all, &e), 0);
+	seen = agents_of(s); /* both were seen at the end: by name */
+	CHECK_INT(seen.last, 99);
+	CHECK_INT(seen.alive, 0);
+	store_close(s);
+	s = open_store(&p);
+	CHECK_INT(agents_of(s).count, 2);
+	store_close(s);
+	remove_place(&p);
+}
+
+/* H4: of agents, and of sessions, which an agent outlives. */
+TEST(old_agents_are_dropped_and_an_agent_outlives_its_sessions) {
+	struct place p = make_place();
+	struct store *s = open_store(&p);
+	struct session_row a = make_row(5, "a"), b = make_row(30000, "b");
+	char token[TOKEN_TEXT_LENGTH + 1];
+	struct err e = {0};
+	REQUIRE(add(s, &a, token, &e) == 0);
+	end_session_at(s, a.id, 20000);
+	store_close(s);
+	sqlite3 *db = NULL;
+	REQUIRE(sqlite3_open(p.file, &db) == SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db,
+			       "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n"
+			       " WHERE i < 12000) INSERT INTO agents SELECT 'agent-' || i, i, i, 1"
+			       " FROM n; DELETE FROM sessions",
+			       NULL, NULL, NULL),
+		  SQLITE_OK);
+	(void)sqlite3_close(db);
+	s = open_store(&p);
+	CHECK_INT(agents_of(s).count, 12001);
+	b.agent = "new";
+	REQUIRE(add(s, &b, token, &e) == 0);
+	struct agents_seen seen = agents_of(s);
+	CHECK_INT(seen.count, STORE_AGENTS_MAX);
+	CHECK(strncmp(seen.ids, "new bot agent-12000 agent-11999 ", 32) == 0);
+	store_close(s);
+	remove_place(&p);
+}
+
 /* Writes sessions and activity without end, and reports each id or seq after the call returned. */
 static void write_until_killed(const struct place *p, int out) {
 	struct store *s = open_store(p);
