@@ -528,6 +528,207 @@ TEST(old_agents_are_dropped_and_an_agent_outlives_its_sessions) {
 	remove_place(&p);
 }
 
+/* ---- migrations ---- */
+
+/* What each release added, as it was released: a row of store_migrate.c that changes fails here. */
+static const char *const released[] = {
+	"CREATE TABLE sessions ("
+	" id TEXT PRIMARY KEY, name TEXT NOT NULL, workspace TEXT NOT NULL, profile TEXT NOT NULL,"
+	" agent TEXT NOT NULL, provider TEXT NOT NULL, level TEXT NOT NULL, reason TEXT NOT NULL,"
+	" state TEXT NOT NULL, serial INTEGER NOT NULL, created INTEGER NOT NULL,"
+	" started INTEGER NOT NULL, ended INTEGER NOT NULL, deadline INTEGER NOT NULL"
+	") WITHOUT ROWID;"
+	"CREATE INDEX sessions_by_name ON sessions (name) WHERE name <> '';"
+	"CREATE TABLE tokens ("
+	" hash BLOB PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
+	" expires INTEGER NOT NULL, revoked INTEGER NOT NULL"
+	") WITHOUT ROWID;"
+	"CREATE INDEX tokens_by_session ON tokens (session);"
+	"CREATE TABLE activity ("
+	" seq INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,"
+	" time INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL"
+	");"
+	"CREATE INDEX activity_by_session ON activity (session, seq);",
+	"ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE sessions ADD COLUMN net TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE sessions ADD COLUMN policy TEXT NOT NULL DEFAULT '';",
+};
+
+#define OLD_ID "sess_00000000000000000000000001"
+static const char old_rows[] =
+	"INSERT INTO sessions (id, name, workspace, profile, agent, provider, level, reason, state,"
+	" serial, created, started, ended, deadline) VALUES ('" OLD_ID "', 'old', '/ws', 'p',"
+	" 'bot', 'v', 'full', 'why', 'RUNNING', 1, 5, 6, 0, 70),"
+	" ('sess_00000000000000000000000002', '', '/ws', '', 'bot', '', 'full', '', 'STOPPED', 0,"
+	" 8, 9, 40, 0), ('sess_00000000000000000000000003', '', '/ws', '', '', '', '', '',"
+	" 'FAILED', 0, 50, 0, 51, 0);"
+	"INSERT INTO activity (session, time, kind, text) VALUES ('" OLD_ID "', 6, 'k', 'one'),"
+	" ('" OLD_ID "', 7, 'k', 'two')";
+
+static void exec_sql(sqlite3 *db, const char *sql) {
+	char *why = NULL;
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK) {
+		printf("# %s\n", why);
+		abort();
+	}
+}
+
+/* A database as the release with this version left it, with rows and one token. */
+static void make_old(const struct place *p, size_t version, char token[TOKEN_TEXT_LENGTH + 1]) {
+	struct token_hash hash;
+	sqlite3 *db = NULL;
+	char text[512], hex[2 * sizeof hash.bytes + 1];
+	int fd = open(p->file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	(void)close(fd);
+	if (fd < 0 || sqlite3_open(p->file, &db) != SQLITE_OK) {
+		abort();
+	}
+	exec_sql(db, "PRAGMA journal_mode = WAL");
+	for (size_t i = 0; i < version; i++) {
+		exec_sql(db, released[i]);
+	}
+	(void)snprintf(text, sizeof text, "PRAGMA user_version = %zu", version);
+	exec_sql(db, text);
+	exec_sql(db, old_rows);
+	token_make(token, &hash);
+	(void)sodium_bin2hex(hex, sizeof hex, hash.bytes, sizeof hash.bytes);
+	(void)snprintf(text, sizeof text,
+		       "INSERT INTO tokens VALUES (x'%s', '" OLD_ID "', 1000, 0)", hex);
+	exec_sql(db, text);
+	(void)sqlite3_close(db); /* no statement is left */
+}
+
+static int version_of(const struct place *p) {
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = NULL;
+	if (sqlite3_open(p->file, &db) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) != SQLITE_OK ||
+	    sqlite3_step(st) != SQLITE_ROW) {
+		abort();
+	}
+	int version = sqlite3_column_int(st, 0);
+	(void)sqlite3_finalize(st); /* it succeeded */
+	(void)sqlite3_close(db);
+	return version;
+}
+
+/* Opens the database and reads what make_old() wrote. */
+static void check_old(const struct place *p, const char *token) {
+	struct store *s = open_store(p);
+	struct seen seen = {0}, all = {0};
+	struct session_reader reader = {see, &seen}, counter = {see, &all};
+	struct err e = {0};
+	int acts = 0;
+	struct activity_reader activity = {
+		.session = OLD_ID, .limit = 9, .found = count_one, .arg = &acts};
+	CHECK_INT(store_get_session(s, "old", &reader, &e), 0);
+	CHECK_STR(seen.id, OLD_ID);
+	CHECK_INT(seen.state, SESSION_RUNNING);
+	CHECK_STR(seen.level, "full");
+	CHECK_STR(seen.reason, "why");
+	CHECK_INT(seen.started, 6);
+	CHECK_INT(store_each_session(s, &counter, &e), 0);
+	CHECK_INT(all.count, 3);
+	CHECK_INT(store_each_activity(s, &activity, &e), 0);
+	CHECK_INT(acts, 2);
+	CHECK_INT(check(s, OLD_ID, token, 999), TOKEN_VALID);
+	CHECK_INT(check(s, OLD_ID, token, 1000), TOKEN_EXPIRED);
+	struct agents_seen agents = agents_of(s);
+	CHECK_STR(agents.ids, "bot ");
+	CHECK_INT(agents.first, 5);
+	CHECK_INT(agents.last, 40);
+	CHECK_INT(agents.sessions, 2);
+	CHECK_INT(agents.alive, 1);
+	store_close(s);
+}
+
+/* And what this release has added works with it. */
+static void change_old(const struct place *p) {
+	struct store *s = open_store(p);
+	struct seen seen = {0};
+	struct session_reader reader = {see, &seen};
+	struct session_resolved values = {
+		.workspace = "", .profile = "", .mode = "read-only", .net = "n", .policy = "p"};
+	struct err e = {0};
+	CHECK_INT(store_set_resolved(s, OLD_ID, &values, &e), 0);
+	CHECK_INT(store_recover(s, "the daemon died", 60, &reader, &e), 0);
+	CHECK_INT(seen.count, 1);
+	CHECK_INT(store_get_session(s, OLD_ID, &reader, &e), 0);
+	CHECK_INT(seen.state, SESSION_FAILED);
+	CHECK_INT(agents_of(s).last, 60);
+	store_close(s);
+}
+
+TEST(a_database_of_each_release_is_migrated_with_its_rows) {
+	for (size_t version = 1; version <= ARRAY_LEN(released); version++) {
+		struct place p = make_place();
+		char token[TOKEN_TEXT_LENGTH + 1];
+		make_old(&p, version, token);
+		CHECK_INT(version_of(&p), (int)version);
+		check_old(&p, token);
+		CHECK(version_of(&p) > (int)version);
+		check_old(&p, token); /* once is enough */
+		change_old(&p);
+		remove_place(&p);
+	}
+}
+
+static int statements_left; /* until the process is killed */
+
+static int kill_at_statement(unsigned type, void *arg, void *st, void *text) {
+	(void)type;
+	(void)arg;
+	(void)st;
+	(void)text;
+	if (statements_left-- == 0) {
+		(void)kill(getpid(), SIGKILL);
+	}
+	return 0;
+}
+
+static int trace_statements(sqlite3 *db, const char **why, const void *api) {
+	(void)why;
+	(void)api;
+	return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, kill_at_statement, NULL);
+}
+
+/* Opens the database in a process that SQLite's trace kills before the statement `at`; false: there
+ * are fewer, and it was opened. */
+static bool open_and_kill(const struct place *p, int at) {
+	int status = 0;
+	pid_t child = fork();
+	if (child == 0) {
+		struct store *s = NULL;
+		struct err e = {0};
+		statements_left = at;
+		(void)sqlite3_auto_extension((void (*)(void))trace_statements);
+		int rc = store_open(p->file, &s, &e);
+		_exit(rc == 0 ? 0 : 3);
+	}
+	(void)waitpid(child, &status, 0);
+	CHECK(WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+	return WIFSIGNALED(status);
+}
+
+TEST(a_migration_that_is_killed_at_any_statement_goes_on_at_the_next_start) {
+	int at = 0, versions[8] = {0};
+	for (bool killed = true; killed && at < 100; at++) {
+		struct place p = make_place();
+		char token[TOKEN_TEXT_LENGTH + 1];
+		make_old(&p, 1, token);
+		killed = open_and_kill(&p, at);
+		int version = version_of(&p);
+		if (killed && version >= 0 && (size_t)version < ARRAY_LEN(versions)) {
+			versions[version]++;
+		}
+		check_old(&p, token);
+		remove_place(&p);
+	}
+	/* BEGIN, ALTER TABLE three times, user_version and COMMIT; and the next migration. */
+	CHECK(at > 12 && at < 100 && versions[1] >= 6 && versions[2] >= 6);
+}
+
 /* Writes sessions and activity without end, and reports each id or seq after the call returned. */
 static void write_until_killed(const struct place *p, int out) {
 	struct store *s = open_store(p);
