@@ -12,6 +12,7 @@
 #include "command/judge.h"
 #include "lib/descriptors.h"
 #include "lib/sized.h"
+#include "lib/tools.h"
 #include "linux/probe.h"
 
 #include <errno.h>
@@ -93,6 +94,7 @@ static int prepare(struct corral_session *s, const char *const *argv, const char
 	ret->refused = NULL;
 	ret->args_leaks = (struct leak_log){0};
 	if (run_id_probe(&ret->arena, &ret->host, e) != 0 || check_program(argv, e) != 0 ||
+	    tools_check(ret, e) != 0 || /* without env.tools it makes no system call */
 	    command_start_in(ret, directory, e) != 0 || command_check(ret, argv, e) != 0 ||
 	    leaks_check_command(ret, argv, &ret->args_leaks, e) != 0) {
 		return -1;

@@ -11,7 +11,7 @@
 
 #include "lib/internal.h"
 
-/* Checks the hashes of the tools that the policy names. */
+/* Checks the hashes of the tools that the policy names, of a session before each command. */
 int tools_check(const struct prepared *p, struct err *e);
 
 #endif

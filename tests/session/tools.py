@@ -4,7 +4,7 @@ import json
 import os
 
 from scopes import FORBIDDEN, NO_TOKEN, PARAMS, Client, Refused, code_of, socket_of, with_token
-from service import check, equal, wait_until
+from service import acting_as, check, equal, wait_until
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 META = "io.modelcontextprotocol/"
@@ -135,6 +135,49 @@ def test_tools_of_a_role(service):
     status, _, err = service.run("session", "create", "--tools", "nosuch")
     check(status != 0 and "nosuch" in err, f"an unknown tool: {status} {err}")
     service.good("session", "stop", made["id"])
+
+
+def test_an_installed_tool_is_checked_before_each_command(service):
+    """`corral tool install`: a change between two commands of a session refuses the second, in each way, until it is undone."""
+    program = f"{service.workspace}/program"
+    with acting_as(service.uid), open(program, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\necho tool $*\n")
+    service.good("tool", "install", "lint", program)
+    host = f"{service.place}/home/.local/state/corral/tools/lint/bin/lint"
+    session, other = service.create("--tool", "lint"), service.create()
+    with open(host, "rb") as file:
+        right = file.read()
+
+    def write(content):
+        os.chmod(host, 0o755)
+        with open(host, "wb") as file:
+            file.write(content)
+    try:
+        for _ in range(2):
+            equal(service.good("session", "exec", session, "--", "lint", "a"), "tool a\n", "a tool that is as it was installed")
+            write(right + b"echo more\n")
+            for words in (["lint"], ["true"], ["sh", "-c", "lint"]):
+                for way in ([], ["--timeout", "60s"], ["--json"]):
+                    status, out, err = service.run("session", "exec", *way, session, "--", *words)
+                    said = out + err
+                    check("the tool lint is not the program that was installed: its hash differs" in said and "more" not in out
+                          and (status == 126 or way == ["--json"]), f"{way} {words}: {status} {said}")
+            client = service.client()
+            try:
+                client.call("session.exec", session=session, argv=["lint"])
+                check(False, "a request on the admin socket was not refused")
+            except Refused as refused:
+                check("hash differs" in refused.message, refused.message)
+            client.close()
+            equal(service.good("session", "exec", other, "--", "echo", "fine"), "fine\n", "a session without the tool")
+            write(right)
+    finally:
+        service.good("tool", "rm", "lint")
+        os.unlink(program)
+    status, _, err = service.run("session", "exec", session, "--", "true")
+    check(status == 126 and "is not installed" in err, f"a tool that was removed: {status} {err}")
+    for one in (session, other):
+        service.good("session", "stop", one)
 
 
 def test_mcp_with_a_token(service):
