@@ -2,6 +2,7 @@
 """Limits of a session: what ends one command, what ends the session, and what both say."""
 import json
 import os
+import subprocess
 import time
 
 from service import acting_as, check, equal, marked, wait_until
@@ -90,6 +91,99 @@ def test_a_command_above_the_limit_of_processes_ends_alone(service):
     if service.level == "standard":
         equal(service.good("session", "exec", session, "--", "echo", "on"), "on\n", "a later command")
     service.good("session", "stop", session)
+
+
+def test_the_size_of_a_file_is_limited_for_each_command(service):
+    """The command gets SIGXFSZ; output through a pipe has no such limit, and neither has another session."""
+    session, free = service.create("--max-file-size", "256K"), service.create()
+    big = f"{service.workspace}/big"
+    for _ in range(2):
+        result = result_of(service, session, "--", "dd", "if=/dev/zero", "of=big", "bs=64K", "count=10")
+        equal((result["reason"], result["signal"]), ("limit", 25), f"the end in {result}")
+        check("--max-file-size" in json.dumps(result["denials"]), f"the denials: {result['denials']}")
+        equal(os.path.getsize(big), 256 << 10, "the size of the file")
+        os.unlink(big)
+    piped = service.command("session", "exec", session, "--", "head", "-c", "900000", "/dev/zero")
+    equal((len(piped.communicate()[0]), piped.returncode), (900000, 0), "bytes through a pipe")
+    equal(service.show(session)["state"], "RUNNING", "the state")
+    service.good("session", "exec", free, "--", "dd", "if=/dev/zero", "of=big", "bs=64K", "count=10")
+    equal(os.path.getsize(big), 10 << 16, "control: without a limit")
+    os.unlink(big)
+    for one in (session, free):
+        service.good("session", "stop", one)
+
+
+FILES = """
+import resource
+held = []
+try:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    print("raised", end=" ")
+except (OSError, ValueError):
+    print("not raised", end=" ")
+try:
+    while len(held) < 300:
+        held.append(open("/dev/null", "rb"))
+except OSError as error:
+    print(error.errno, end=" ")
+print(len(held), flush=True)
+input()
+"""
+
+
+def test_open_files_are_limited_for_each_process(service):
+    """Two commands at once have all of them each; the limit cannot be raised again."""
+    session, free = service.create("--open-files", "64"), service.create("--open-files", "1000")
+
+    def start(name):
+        return service.command("session", "exec", name, "--", "python3", "-c", FILES, stdin=subprocess.PIPE)
+    both = [start(session), start(session)]
+    for process in both:
+        words = process.stdout.readline().split()
+        equal(words[:3], [b"not", b"raised", b"24"], "what a command at the limit gets")
+        check(40 < int(words[3]) < 64, f"{words} files with a limit of 64")
+    control = start(free)
+    equal(control.stdout.readline().split()[-1:], [b"300"], "control: with a higher limit")
+    for process in both + [control]:
+        process.communicate(b"\n")
+        equal(process.returncode, 0, "its status")
+    for one in (session, free):
+        service.good("session", "stop", one)
+
+
+def test_processor_time_is_limited_for_each_process_of_a_command(service):
+    """`--cpu-time` ends the command that reached it; the next ones have all of it again."""
+    session = service.create("--cpu-time", "1s")
+    result = result_of(service, session, "--", "python3", "-c", "while True: pass")
+    equal((result["reason"], result["signal"]), ("limit", 24), f"the end in {result}")
+    check("--cpu-time" in json.dumps(result["denials"]), f"the denials: {result['denials']}")
+    for _ in range(3):  # together more than the limit
+        burn = "import time\nwhile time.process_time() < 0.6: pass\nprint('done')"
+        equal(service.good("session", "exec", session, "--", "python3", "-c", burn), "done\n", "a command below the limit")
+    equal(service.show(session)["state"], "RUNNING", "the state")
+    service.good("session", "stop", session)
+
+
+def test_processors_are_limited_as_the_report_says(service):
+    """`--cpus 0.5`: with a controller half a processor for all commands together, else one processor for each of them."""
+    session, free = service.create("--cpus", "0.5"), service.create()
+    count = ("--", "python3", "-c", "import os; print(len(os.sched_getaffinity(0)))")
+    host = len(os.sched_getaffinity(0))
+    equal(service.good("session", "exec", free, *count), f"{host}\n", "control: without a limit")
+    result = result_of(service, session, *count)
+    report = next(row for row in result["guarantees"] if row["name"] == "limits.cpu")
+    if report["state"] == "enforced":
+        equal(report["by"], ["cgroup"], f"the report: {report}")
+        script = "timeout 2 python3 -c 'while True: pass'; exit 0"
+        both = [service.command("session", "exec", "--json", session, "--", "sh", "-c", script) for _ in range(2)]
+        results = [json.loads(process.communicate()[0]) for process in both]
+        used, took = sum(one["usage"]["cpu_ms"] for one in results), max(one["duration_ms"] for one in results)
+        check(0 < used < 0.9 * took, f"{used} ms of processor time in {took} ms")
+    else:
+        check(report["state"] == "weaker" and "affinity" in report["by"] and report["why"], f"the report: {report}")
+        equal(result["stdout"], "1\n", "processors")
+    for one in (session, free):
+        service.good("session", "stop", one)
 
 
 def write_config(service, text):

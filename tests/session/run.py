@@ -16,6 +16,7 @@ import audited  # noqa: E402  the path has to be set first
 import bounds  # noqa: E402
 import bridge  # noqa: E402
 import copies  # noqa: E402
+import cow  # noqa: E402
 import direct  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
@@ -49,7 +50,7 @@ def main():
         passes = [one for one in passes if one != ("root", "standard")]
 
     def modules_of(level):
-        modules = [life, direct, bridge, copies, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
+        modules = [life, direct, bridge, copies, cow, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
                    questions, overview]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
