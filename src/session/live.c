@@ -205,23 +205,6 @@ static void end_session(struct live *l, const char *why) {
 	live_free(l);
 }
 
-static void supervisor_ended(struct watch *w, uint32_t events) {
-	struct live *l = w->owner;
-	siginfo_t info = {0};
-	char why[400];
-
-	(void)events;
-	(void)waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED); /* the pidfd is readable: it has */
-	if (info.si_code == CLD_EXITED) {
-		(void)snprintf(why, sizeof why, "%s",
-			       l->reason[0] != '\0' ? l->reason : "its sandbox ended");
-	} else {
-		(void)snprintf(why, sizeof why, "its supervisor was killed by signal %d",
-			       info.si_status);
-	}
-	end_session(l, why);
-}
-
 /* ---- messages of the supervisor ---- */
 
 /* An error of libcorral in the supervisor. */
@@ -395,6 +378,35 @@ static void channel_ready(struct watch *w, uint32_t events) {
 
 void live_receive(struct live *l) {
 	channel_ready(&l->channel, EPOLLIN);
+}
+
+/* What the supervisor sent before its exit: results, and why the session ends.  The loop may report
+ * the exit before it has reported each of them. */
+static void receive_rest(struct live *l) {
+	struct wire_message m = {0};
+
+	while (l->channel.fd >= 0 && session_wire_receive(l->channel.fd, &m) == 0) {
+		take_message(l, &m);
+		session_wire_done(&m);
+	}
+}
+
+static void supervisor_ended(struct watch *w, uint32_t events) {
+	struct live *l = w->owner;
+	siginfo_t info = {0};
+	char why[400];
+
+	(void)events;
+	receive_rest(l); /* before its number can be another process's */
+	(void)waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED); /* the pidfd is readable: it has */
+	if (info.si_code == CLD_EXITED) {
+		(void)snprintf(why, sizeof why, "%s",
+			       l->reason[0] != '\0' ? l->reason : "its sandbox ended");
+	} else {
+		(void)snprintf(why, sizeof why, "its supervisor was killed by signal %d",
+			       info.si_status);
+	}
+	end_session(l, why);
 }
 
 /* ---- start ---- */

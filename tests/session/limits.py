@@ -2,10 +2,11 @@
 """Limits of a session: what ends one command, what ends the session, and what both say."""
 import json
 import os
+import signal
 import subprocess
 import time
 
-from service import acting_as, check, equal, marked, wait_until
+from service import acting_as, alive, check, equal, marked, wait_until
 
 HOG = "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * (8 << 20)))\n"
 
@@ -78,6 +79,25 @@ def test_a_session_that_a_limit_ends_names_it(service):
     check(wait_until(lambda: service.show(session)["state"] == "FAILED"), "the session did not end")
     check("--disk" in service.show(session)["reason"], service.show(session)["reason"])
     check(any("--disk" in text for text in activities(service, session, "limit")), "no activity")
+
+
+def test_a_daemon_that_is_slow_knows_why_a_session_ended(service):
+    """It has the messages of the supervisor, and its end, at once: none of the messages is lost."""
+    session = service.create("--disk", "20M")
+    supervisor = service.show(session)["supervisor"]
+    os.kill(service.process.pid, signal.SIGSTOP)
+    try:
+        for _ in range(3):  # each is a message, or two
+            equal(service.good("session", "exec", session, "--", "true"), "", "a command without the daemon")
+        process = service.command("session", "exec", session, "--", "sh", "-c", "head -c 90000000 /dev/zero >big; exec sleep 600")
+        check(wait_until(lambda: not alive(supervisor)), "the supervisor did not end")
+    finally:
+        os.kill(service.process.pid, signal.SIGCONT)
+    process.communicate()
+    check(wait_until(lambda: service.show(session)["state"] == "FAILED"), "the session did not end")
+    check("--disk" in service.show(session)["reason"], service.show(session)["reason"])
+    check(any("--disk" in text for text in activities(service, session, "limit")), "no activity")
+    os.unlink(f"{service.workspace}/big")
 
 
 def test_a_command_above_the_limit_of_processes_ends_alone(service):
