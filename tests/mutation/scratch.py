@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "escape"))
 
 import rows  # noqa: E402
 
-NEEDED_BY_TESTS = ("tests", "man", "completions")
+NEEDED_BY_TESTS = ("tests", "examples", "man", "completions")
 NEEDED = ("src", "include", "packaging", "meson.build", "meson_options.txt")
 # The programs that may notice what no escape row can see.
 TESTS = (("golden", "tests/filter/test_verdicts"),
