@@ -20,6 +20,7 @@
 #include "linux/sampler_trees.h"
 #include "linux/sched_slice.h"
 #include "linux/signals_reset.h"
+#include "linux/warm.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -87,6 +88,13 @@ static void sleep_ms(const struct sampler *s, int64_t ms) {
 
 	if (poll(&end, 1, (int)ms) > 0) {
 		_exit(0);
+	}
+}
+
+/* Without a command a session has no process that could use more. */
+static void sleep_while_idle(const struct sampler *s) {
+	while (s->run.warm != NULL && warm_wait(s->run.warm)) {
+		sleep_ms(s, 0);
 	}
 }
 
@@ -204,6 +212,7 @@ static _Noreturn void sample_use(struct sampler *s) {
 		}
 		int64_t next = judge_use(s, &sum);
 		sleep_ms(s, sample_interval_pause(next, clock_us() - began));
+		sleep_while_idle(s);
 	}
 }
 

@@ -12,7 +12,8 @@
  * it (linux/init.c, linux/warden.h).  It runs outside, as a child of the supervisor, because
  * the command cannot signal, trace or stop it there, /proc shows every process there, and a
  * file system that hangs delays neither pid 1's timers nor the broker.  In a session it kills the
- * processes of one command, if that is enough (linux/sampler_trees.h).
+ * processes of one command, if that is enough (linux/sampler_trees.h), and the sampler of memory
+ * and processes sleeps while no command runs: then nothing there can use more.
  *
  * Invariants:
  *  - a run without such a limit starts no sampler;

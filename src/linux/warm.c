@@ -6,9 +6,18 @@
  * Fails:    closed: such a session ends. */
 #include "linux/warm.h"
 
+#include "linux/raw_call.h"
+
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
+
+/* So soon a sampler notices the end of an idle session. */
+#define IDLE_NS 200000000
 
 int warm_state_new(struct warm_state **ret, struct err *e) {
 	void *place = mmap(NULL, sizeof(struct warm_state), PROT_READ | PROT_WRITE,
@@ -84,4 +93,29 @@ size_t warm_commands(const struct warm_state *w) {
 		n += warm_has_command(&w->slots[i]);
 	}
 	return n;
+}
+
+/* The slot is set before `sleepers` is read, and a sampler counts itself before it reads the slots:
+ * one of the two sees the other. */
+void warm_begin(struct warm_state *w) {
+	(void)atomic_fetch_add(&w->begun, 1);
+	if (atomic_load(&w->sleepers) != 0) {
+		/* It cannot fail for a word that is there. */
+		(void)raw_call(SYS_futex, raw_pointer(&w->begun), FUTEX_WAKE, INT_MAX);
+	}
+}
+
+bool warm_wait(struct warm_state *w) {
+	const struct timespec most = {.tv_nsec = IDLE_NS};
+	uint32_t begun = atomic_load(&w->begun);
+
+	(void)atomic_fetch_add(&w->sleepers, 1);
+	bool idle = warm_commands(w) == 0;
+	if (idle) {
+		/* A command, the time, or a signal ends it. */
+		(void)raw_call(SYS_futex, raw_pointer(&w->begun), FUTEX_WAIT, begun,
+			       raw_pointer(&most));
+	}
+	(void)atomic_fetch_sub(&w->sleepers, 1);
+	return idle;
 }

@@ -99,6 +99,8 @@ struct warm_overrun {
 struct warm_state {
 	struct warm_slot slots[WARM_SLOTS];
 	struct warm_overrun overruns[WARM_OVERRUNS]; /* of the sampler alone to write */
+	_Atomic uint32_t begun;    /* futex: requests that were read, modulo 2^32 */
+	_Atomic uint32_t sleepers; /* samplers that wait for the next one */
 };
 
 struct warm_rlimit {
@@ -215,6 +217,12 @@ enum overrun warm_overrun_of(const struct warm_state *w, uint64_t exec, int64_t 
 
 /* The number of slots with a command. */
 size_t warm_commands(const struct warm_state *w);
+
+/* A slot has a command now: wakes the samplers that sleep in warm_wait(). */
+void warm_begin(struct warm_state *w);
+
+/* Sleeps until a slot has a command, 200 ms at most; true: none has. */
+bool warm_wait(struct warm_state *w);
 
 /* Whether the slot is of a command, and not free or of a leader that waits for one. */
 static inline bool warm_has_command(const struct warm_slot *s) {

@@ -356,6 +356,7 @@ static uint32_t wait_for_request(struct place *p) {
 		(void)raw_call(SYS_exit_group, 0);
 	}
 	atomic_store(&p->slot->exec, p->inbox.request.exec);
+	warm_begin(z->state);
 	take_descriptors(p, fds, (size_t)n);
 	return atomic_fetch_sub(&z->waiting, 1) - 1;
 }
@@ -488,6 +489,8 @@ static void serve_one(struct zygote *z) {
 		refuse(fds[0], WARM_NO_SLOT);
 	} else if (!clone_leader(p, p->inbox.request.exec)) {
 		refuse(fds[0], WARM_NO_PROCESS);
+	} else {
+		warm_begin(z->state);
 	}
 	close_all(fds, (size_t)n);
 }
