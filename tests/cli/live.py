@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import time
 
 from harness import LONG, check, equal
 from terminal import Terminal, terminal
@@ -16,6 +17,14 @@ def said_by(screen):
     """The bytes that the terminal got, as text."""
     status, _ = screen.finish(LONG)
     return status, screen.seen.decode("utf-8", "replace")
+
+
+def wait_for_lines(screen, count):
+    """Until the live line was drawn so often."""
+    end = time.monotonic() + LONG
+    while len(LINE.findall(screen.seen.decode("utf-8", "replace"))) < count:
+        check(time.monotonic() < end, f"{count} lines are not drawn: {screen.seen!r}")
+        screen.read(0.1)
 
 
 def without_line(said):
@@ -43,15 +52,20 @@ def register(suite):
 
     @test("the live line of a long run with -v shows time, processes, memory and refused calls, and leaves no trace", root=True)
     def _(box):
+        os.mkfifo(f"{box.ws}/go", 0o666)
         for level in ("full", "standard"):
             if box.run("--level", level, "true").status == 125:
                 continue
-            with terminal(box, "run", "-v", "--level", level, "--", "sh", "-c",
-                          "echo one; touch /etc/corral-live 2>/dev/null; sleep 4 & sleep 4; echo two; sleep 2.5; echo three") as screen:
+            script = ("echo one; touch /etc/corral-live 2>/dev/null; sleep 600 & one=$!; sleep 600 & read go <go; kill $one $!; wait; "
+                      "echo two; read go <go; echo three")
+            with terminal(box, "run", "-v", "--level", level, "--", "sh", "-c", script) as screen:
+                for count in (2, 3):
+                    wait_for_lines(screen, count)
+                    with open(f"{box.ws}/go", "w", encoding="ascii") as go:
+                        go.write("\n")
                 status, said = said_by(screen)
             equal(status, 0, said)
             drawn = LINE.findall(said)
-            check(len(drawn) >= 3, f"{len(drawn)} lines: {said!r}")
             equal([int(drawn[0][1]), drawn[0][3]], [3, "1"], "a shell, two sleeps; one refused call")
             check(0 <= int(drawn[0][2]) < 100, f"{drawn}")
             check(drawn[0][0] != drawn[-1][0], "the time does not change")
