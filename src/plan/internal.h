@@ -72,6 +72,11 @@ struct repository {
 	bool has_submodules; /* a .gitmodules lies in the tree */
 };
 
+struct etc_entry {
+	const char *path;
+	struct look seen;
+};
+
 struct builder {
 	struct arena *a;
 	const struct policy *p;
@@ -84,6 +89,8 @@ struct builder {
 	size_t nrequests, requests_cap;
 	struct hide *hides;
 	size_t nhides, hides_cap;
+	struct etc_entry *etc; /* of /etc, in a run of root; its masks and its rules need them */
+	size_t netc, etc_cap;
 	struct repository *repositories;
 	size_t nrepositories, repositories_cap;
 	const char **tool_env; /* "NAME=VALUE" of toolchains that are shown */

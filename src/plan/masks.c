@@ -151,11 +151,26 @@ static void hide_of_macos(struct builder *b, const struct home_trees *home) {
 	}
 }
 
+/* The names in /etc; false: look each name up. */
+static bool etc_names(const struct builder *b, struct name_filter *out) {
+	const struct host_fs *fs = &b->h->fs;
+	if (fs->names == NULL || !masks_is_shown(b, "/etc")) {
+		return false;
+	}
+	if (b->netc == 0) {
+		return fs->names(fs->ctx, "/etc", out);
+	}
+	for (size_t i = 0; i < b->netc; i++) {
+		const char *name = b->etc[i].path + strlen("/etc/");
+		name_filter_add(out, name, strlen(name));
+	}
+	return !fs->folds(fs->ctx, "/etc");
+}
+
 static void hide_sensitive(struct builder *b) {
 	struct home_trees home = find_home_trees(b);
 	struct name_filter etc = {0};
-	bool listed = b->h->fs.names != NULL && masks_is_shown(b, "/etc") &&
-		      b->h->fs.names(b->h->fs.ctx, "/etc", &etc);
+	bool listed = etc_names(b, &etc);
 	if (b->plan->engine == ENGINE_SEATBELT) {
 		hide_of_macos(b, &home);
 	}
@@ -174,19 +189,39 @@ static void hide_sensitive(struct builder *b) {
 	}
 }
 
-/* For a caller that is root: hides the entries of /etc that other users cannot read. */
-static void hide_for_root(void *arg, const char *name) {
+/* For a caller that is root: looks at each entry of /etc, once. */
+static void keep_etc_entry(void *arg, const char *name) {
 	struct builder *b = arg;
-	const char *path = plan_keep_child(b, "/etc", name, strlen(name));
-	struct look seen = host_fs_look(b, path);
-	uint32_t needed = seen.kind == LOOK_DIR ? 05 : 04;
-	if (seen.kind == LOOK_NOTHING || seen.kind == LOOK_LINK || (seen.mode & needed) == needed) {
+	if (arena_grow(b->a, &b->etc, b->netc, &b->etc_cap, sizeof *b->etc) != 0) {
+		b->out_of_memory = true;
 		return;
 	}
-	masks_hide(b, (struct hide){.path = path,
-				    .seen = seen,
-				    .rank = RANK_SENSITIVE,
-				    .note = "only for root"});
+	const char *path = plan_keep_child(b, "/etc", name, strlen(name));
+	b->etc[b->netc++] = (struct etc_entry){.path = path, .seen = host_fs_look(b, path)};
+}
+
+static void list_etc_for_root(struct builder *b) {
+	/* With a gate, /etc may be mounted entry by entry, to add its resolv.conf. */
+	bool etc = masks_is_shown(b, "/etc") || b->plan->net.resolver != NULL;
+	if (b->h->privileged && etc) {
+		/* An /etc that root cannot list has nothing to hide. */
+		(void)b->h->fs.list(b->h->fs.ctx, "/etc", keep_etc_entry, b);
+	}
+}
+
+/* Hides the entries of /etc that other users cannot read. */
+static void hide_for_root(struct builder *b) {
+	for (size_t i = 0; i < b->netc; i++) {
+		const struct look seen = b->etc[i].seen;
+		uint32_t needed = seen.kind == LOOK_DIR ? 05 : 04;
+		if (seen.kind != LOOK_NOTHING && seen.kind != LOOK_LINK &&
+		    (seen.mode & needed) != needed) {
+			masks_hide(b, (struct hide){.path = b->etc[i].path,
+						    .seen = seen,
+						    .rank = RANK_SENSITIVE,
+						    .note = "only for root"});
+		}
+	}
 }
 
 static void hide_other_home(void *arg, const char *name) {
@@ -532,14 +567,10 @@ int masks_build(struct builder *b, struct err *e) {
 	if (b->plan->engine < ENGINE_LANDLOCK) {
 		return 0; /* without Landlock no path can be hidden; the guarantees report that */
 	}
+	list_etc_for_root(b);
 	hide_sensitive(b);
 	hide_other_homes(b);
-	/* With a gate, /etc may be mounted entry by entry, to add its resolv.conf. */
-	bool etc = masks_is_shown(b, "/etc") || b->plan->net.resolver != NULL;
-	if (b->h->privileged && etc) {
-		/* An /etc that root cannot list has nothing to hide. */
-		(void)b->h->fs.list(b->h->fs.ctx, "/etc", hide_for_root, b);
-	}
+	hide_for_root(b);
 	git_protect(b);
 	own_keep_files(b);
 	protect_existing_names(b);

@@ -188,12 +188,8 @@ static const struct mount_request *mask_in(const struct spread *s, const char *p
 
 static void spread_dir(struct spread *s);
 
-static void spread_entry(void *arg, const char *name) {
-	const struct spread *s = arg;
-	struct builder *b = s->b;
-	const char *path = plan_keep_join(b, s->dir, name);
+static void spread_path(const struct spread *s, const char *path, struct look seen) {
 	const struct mount_request *mask = mask_in(s, path);
-	struct look seen = host_fs_look(b, path);
 
 	if ((mask != NULL && streq(mask->m.target, path)) ||
 	    (seen.kind != LOOK_DIR && seen.kind != LOOK_FILE) || ++*s->count > SPREAD_MAX) {
@@ -211,7 +207,14 @@ static void spread_entry(void *arg, const char *name) {
 	m.dev = seen.dev;
 	m.ino = seen.ino;
 	m.maybe = true;
-	mount_request_add(b, m, RANK_PIN); /* a rule for the path itself has a higher rank */
+	mount_request_add(s->b, m, RANK_PIN); /* a rule for the path itself has a higher rank */
+}
+
+static void spread_entry(void *arg, const char *name) {
+	const struct spread *s = arg;
+	const char *path = plan_keep_join(s->b, s->dir, name);
+
+	spread_path(s, path, host_fs_look(s->b, path));
 }
 
 /* Grants listing the directory, which also allows listing a hidden directory beneath. */
@@ -221,6 +224,12 @@ static void spread_dir(struct spread *s) {
 	list.reach = REACH_LIST;
 	list.dev = list.ino = 0;
 	mount_request_add(s->b, list, RANK_PIN);
+	if (s->b->netc > 0 && streq(s->dir, "/etc")) {
+		for (size_t i = 0; i < s->b->netc; i++) {
+			spread_path(s, s->b->etc[i].path, s->b->etc[i].seen);
+		}
+		return;
+	}
 	/* The command cannot list such a directory either. */
 	(void)s->b->h->fs.list(s->b->h->fs.ctx, s->dir, spread_entry, s);
 }

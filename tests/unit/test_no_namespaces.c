@@ -300,6 +300,38 @@ TEST(privileges_are_promised_as_far_as_the_level_goes) {
 	}
 }
 
+static int looks, lists;
+
+static struct look count_look(void *ctx, const char *path) {
+	looks += streq(path, "/etc/odd");
+	return fake_look(ctx, path);
+}
+
+static bool count_list(void *ctx, const char *path, void (*each)(void *arg, const char *name),
+		       void *arg) {
+	lists += streq(path, "/etc");
+	return fake_list(ctx, path, each, arg);
+}
+
+/* Root has hundreds of entries there, and a rule for each. */
+TEST(root_lists_etc_once_and_looks_at_each_entry_once) {
+	struct world w;
+	share(&w);
+	w.h.privileged = true;
+	node(&w, "/etc/odd", 'f', NULL);
+	node(&w, "/etc/odd.secret", 'f', NULL);
+	w.fs.nodes[w.fs.n - 1].mode = 0600;
+	w.h.fs.look = count_look;
+	w.h.fs.list = count_list;
+	looks = lists = 0;
+	REQUIRE(build(&w) == 0);
+	CHECK_INT(looks, 1);
+	CHECK_INT(lists, 1);
+	CHECK_INT(mount_at(&w, "/etc/odd")->reach, REACH_READ);
+	CHECK(kind_is(&w, "/etc/odd.secret", MOUNT_MASK_FILE));
+	world_done(&w);
+}
+
 TEST(what_needs_a_root_of_our_own_is_an_error) {
 	static const struct {
 		enum key_id key;
