@@ -265,17 +265,37 @@ static bool suits_early(const struct prepared *p) {
 	       policy_num(&p->policy, KEY_DAEMON_POOL) <= 0;
 }
 
+/* Whether a run with this setting may lack the namespaces, or has others. */
+static bool may_decide_early(const struct setting *set) {
+	static const struct {
+		enum key_id key;
+		const char *suits[2]; /* values that have them */
+	} deciding[] = {
+		{KEY_PROFILE, {NULL}},
+		{KEY_MODE, {"read-only", "workspace-write"}},
+		{KEY_BACKEND, {"auto", "linux"}},
+		{KEY_LEVEL, {"auto", "full"}},
+		{KEY_NET_MODE, {"none", "filtered"}},
+		{KEY_DAEMON_POOL, {NULL}},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(deciding); i++) {
+		const char *const *suits = deciding[i].suits;
+		if (streq(set->key, keys[deciding[i].key].name)) {
+			return suits[0] == NULL ||
+			       (!streq(set->value, suits[0]) && !streq(set->value, suits[1]));
+		}
+	}
+	return false;
+}
+
 /* Before the host is probed and the policy files are read, unless the caller's own settings may
  * decide against it; settle_early() corrects the guess. */
 static void guess_early(const struct corral_policy *policy, struct prepared *p) {
-	static const enum key_id deciding[] = {KEY_PROFILE, KEY_MODE,     KEY_BACKEND,
-					       KEY_LEVEL,   KEY_NET_MODE, KEY_DAEMON_POOL};
 	bool decided = !p->wants_early || policy->file != NULL;
 
 	for (size_t i = 0; i < policy->nsettings && !decided; i++) {
-		for (size_t k = 0; k < ARRAY_LEN(deciding) && !decided; k++) {
-			decided = streq(policy->settings[i].key, keys[deciding[k]].name);
-		}
+		decided = may_decide_early(&policy->settings[i]);
 	}
 	if (!decided) {
 		p->early = early_start();
