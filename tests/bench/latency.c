@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times the runs of several commands in turn, so that load of the machine hits all of them alike.
+ * Each round has another order, because the kernel tears down the namespaces of one command while
+ * the next one runs.
  *
  *     latency ROUNDS SECONDS NAME COMMAND... -- NAME COMMAND... -- ...
  *
@@ -181,6 +183,18 @@ static void warm(struct contender *c, long rounds) {
 	}
 }
 
+/* The same orders in every measurement. */
+static void shuffle(size_t *turns, size_t n) {
+	static unsigned long long state = 1;
+
+	for (size_t i = n; i > 1; i--) {
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		size_t other = (size_t)(state >> 33) % i, kept = turns[i - 1];
+		turns[i - 1] = turns[other];
+		turns[other] = kept;
+	}
+}
+
 static void print(const struct contender *c) {
 	if (c->failed) {
 		printf("{\"name\": \"%s\", \"failed\": \"%s\"}\n", c->name,
@@ -205,13 +219,16 @@ int main(int argc, char **argv) {
 			"usage: latency ROUNDS SECONDS NAME COMMAND... -- NAME COMMAND...\n");
 		return 2;
 	}
+	size_t turns[CONTENDERS_MAX];
 	for (size_t i = 0; i < n; i++) {
+		turns[i] = i;
 		warm(&list[i], rounds);
 	}
 	double until = now_us() + strtod(argv[2], NULL) * 1e6;
 	for (long r = 0; r < rounds && (r < 3 || now_us() < until); r++) {
+		shuffle(turns, n);
 		for (size_t i = 0; i < n; i++) {
-			struct contender *c = &list[i];
+			struct contender *c = &list[turns[i]];
 			if (c->failed || (c->slow && r % SLOW_TURNS != 0)) {
 				continue;
 			}

@@ -5,7 +5,7 @@ from contenders import BARE, BWRAP, starts
 from page import Bars, Table, us
 
 NAME, TITLE = "start", "Start of a run"
-ABOUT = ("One interleaved run of `/bin/true`: each round runs every command once. *Added* is the median over that of a bare "
+ABOUT = ("One interleaved run of `/bin/true`: each round runs every command once, in another order. *Added* is the median over that of a bare "
          "spawn. *Ratio* is the added time over that of bubblewrap with `--unshare-all`, of medians and of the fastest runs, which other load "
          "disturbs least. *In process* is `corral_run()`; *session* is "
          "`corral_session_run()`, *handle* `corral_session_exec()` and *session exec* the verb, in a session that is open. Slow programs have their turn in every eighth round.")
