@@ -52,8 +52,7 @@ static int open_beneath(int dir, const char *name, int flags) {
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
 }
 
-/* Opens a directory, made readable and writable if its mode forbids that. */
-static int open_to_empty(int dir, const char *name) {
+int remove_tree_open(int dir, const char *name) {
 	int fd = open_beneath(dir, name, O_RDONLY);
 
 	if (fd < 0 && errno == EACCES) {
@@ -73,7 +72,7 @@ static int open_to_empty(int dir, const char *name) {
 /* Renames a directory that lies too deep to the top of the tree. */
 static int lift(struct removal *r, int dir, const char *name) {
 	char to[40];
-	auto_fd sub = open_to_empty(dir, name); /* renaming needs the right to write into it */
+	auto_fd sub = remove_tree_open(dir, name); /* renaming needs the right to write into it */
 
 	if (sub < 0) {
 		return errno == ENOENT ? 0 : -1;
@@ -102,7 +101,7 @@ static int remove_entry(struct removal *r, int dir, const char *name, int depth)
 	if (depth == DEPTH_MAX) {
 		return lift(r, dir, name);
 	}
-	auto_fd sub = open_to_empty(dir, name);
+	auto_fd sub = remove_tree_open(dir, name);
 	if (sub < 0) {
 		return errno == ENOENT ? 0 : -1; /* another process removes the same tree */
 	}
@@ -146,7 +145,7 @@ int remove_tree_contents(int dir) {
 }
 
 int remove_tree(int parent, const char *name) {
-	auto_fd top = open_to_empty(parent, name);
+	auto_fd top = remove_tree_open(parent, name);
 
 	if (top < 0) {
 		return errno == ENOENT ? 0 : -1;

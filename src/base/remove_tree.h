@@ -7,6 +7,9 @@
  * something is left; 0 also for a tree that does not exist. */
 int remove_tree(int parent, const char *name);
 
+/* Opens the directory `name` of `parent`, and gives the owner all rights to it. */
+int remove_tree_open(int parent, const char *name);
+
 /* Empties an open directory. */
 int remove_tree_contents(int dir);
 

@@ -21,32 +21,50 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+/* The command owns the directory, and may have taken all rights to it from itself. */
+static int open_run_dir(int parent, const char *name) {
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 && errno == EACCES ? remove_tree_open(parent, name) : fd;
+}
+
+/* The directory of a run's directory. */
+static int open_parent(const char *run_dir, int flags) {
+	char path[PATH_MAX];
+	size_t len = (size_t)(strrchr(run_dir, '/') + 1 - run_dir);
+
+	if (len >= sizeof path) {
+		return -1;
+	}
+	memcpy(path, run_dir, len);
+	path[len] = '\0';
+	return open(path, flags | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* ---- killed runs ---- */
 
 static void sweep_one(int parent, const char *name) {
-	auto_fd dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	/* A live run holds the lock; a young directory may just be in creation. */
-	if (dir < 0 || fstat(dir, &st) != 0 || st.st_uid != geteuid() ||
-	    time(NULL) - st.st_ctime < 2 || flock(dir, LOCK_EX | LOCK_NB) != 0) {
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_uid != geteuid() ||
+	    time(NULL) - st.st_ctime < 2) {
 		return;
 	}
-	(void)remove_tree(parent, name); /* the next run tries again */
+	auto_fd dir = open_run_dir(parent, name);
+	/* Once more: another user may have put it in the place of one that was just removed. */
+	if (dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
+	    flock(dir, LOCK_EX | LOCK_NB) == 0) {
+		(void)remove_tree(parent, name); /* the next run tries again */
+	}
 }
 
 void scratch_sweep(const char *run_dir) {
-	char parent_path[PATH_MAX];
 	const char *name = strrchr(run_dir, '/') + 1;
-	size_t dir = (size_t)(name - run_dir), common = (size_t)(strrchr(name, '-') - name) + 1;
+	size_t common = (size_t)(strrchr(name, '-') - name) + 1;
 	char space[4096];
 	long n;
 
-	if (dir >= sizeof parent_path) {
-		return;
-	}
-	memcpy(parent_path, run_dir, dir);
-	parent_path[dir] = '\0';
-	auto_fd parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd parent = open_parent(run_dir, O_RDONLY);
 	while (parent >= 0 && (n = syscall(SYS_getdents64, parent, space, sizeof space)) > 0) {
 		for (long at = 0; at < n; at += dirent64_length(space + at)) {
 			const char *other = dirent64_name(space + at);
@@ -63,7 +81,12 @@ void scratch_remove(const char *run_dir) {
 	}
 	auto_fd top = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (top >= 0) {
-		(void)remove_tree_contents(top); /* the next run sweeps what stays */
-		(void)rmdir(run_dir);
+		(void)remove_tree_contents(top); /* rmdir() fails if something stays */
 	}
+	if (rmdir(run_dir) == 0 || errno == ENOENT) {
+		return;
+	}
+	auto_fd parent = open_parent(run_dir, O_PATH);
+	/* The next run sweeps what stays. */
+	(void)remove_tree(parent, strrchr(run_dir, '/') + 1);
 }

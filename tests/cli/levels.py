@@ -58,6 +58,10 @@ def register(suite):
         tmp, home = done.exited(0).out.split()
         check(not os.path.exists(tmp), f"{tmp} is left")
         check(home != box.home and not box.exists("home/kept"), "the real home was used")
+        for mode in ("0", "300", "400", "500"):
+            done = box.run(*at("standard", "-c", f"echo $TMPDIR; mkdir -p $TMPDIR/a; echo x >$TMPDIR/a/b; chmod {mode} $TMPDIR"))
+            tmp = done.exited(0).out.strip()
+            check(not os.path.exists(tmp), f"{tmp} is left with mode {mode}")
         equal(box.run(*at("standard", "-c", "cat ~/kept")).exited(0).out, "k\n", "the next run")
 
     @test("at level standard a very deep directory in TMPDIR goes as well")
