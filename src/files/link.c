@@ -102,7 +102,8 @@ int tool_symlink(const struct lens *v, const char *words, const char *path, stru
 		rc = place_failed(ENOENT, "create the symlink", p.path, e);
 	} else if (tool_check_target(v, &p, words, e) != 0) {
 		rc = -1;
-	} else if (rules_lead_astray(&v->plan->rules, p.path, words)) {
+	} else if (rules_lead_astray(&v->plan->rules, p.path, words) ||
+		   rules_lead_out(&v->plan->rules, p.path, words)) {
 		rc = place_failed(EBUSY, "create the symlink", p.path, e); /* as for a command */
 	} else if (symlinkat(words, p.dir, p.name) != 0) {
 		rc = place_failed(errno, "create the symlink", p.path, e);

@@ -35,8 +35,20 @@ static int refuse_mount(const struct place *from, const struct place *to, struct
 	return err_fix(e, "write the new file and delete the old one, or run a command: mv");
 }
 
+static int refuse_repository(const struct place *from, const struct place *to, struct err *e) {
+	(void)err_set(e, ERR_FILE, "files",
+		      "cannot move the directory %s to %s: a symlink in it could lead out of the "
+		      "repository",
+		      from->path, to->path);
+	e->sys = EXDEV;
+	return err_fix(e, "create the new directory, and move the files one by one");
+}
+
 static int check_directory(const struct lens *v, const struct place *from, const struct place *to,
 			   struct err *e) {
+	if (rules_move_out(&v->plan->rules, from->path, to->path)) {
+		return refuse_repository(from, to, e);
+	}
 	if (!rules_differ_beneath(&v->plan->rules, from->path, to->path)) {
 		return 0;
 	}
@@ -75,7 +87,8 @@ static int check_symlink(const struct lens *v, const struct place *from, const s
 		return err_fix(e, "%s", why.fix);
 	}
 	/* As for a command. */
-	return rules_lead_astray(&v->plan->rules, to->path, words)
+	return rules_lead_astray(&v->plan->rules, to->path, words) ||
+			       rules_lead_out(&v->plan->rules, to->path, words)
 		       ? place_failed(EBUSY, "move the symlink", from->path, e)
 		       : 0;
 }

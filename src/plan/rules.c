@@ -13,6 +13,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 /* A directory and the target of a symlink in it. */
 #define LED_MAX ((size_t)2 * PATH_MAX)
@@ -314,4 +315,50 @@ bool rules_lead_astray(const struct rules *rules, const char *link, const char *
 		}
 	}
 	return false;
+}
+
+/* ---- symlinks in a repository ---- */
+
+size_t rules_repository(const struct rules *rules, const char *path) {
+	static const char within[] = "/.git/";
+	const size_t name = sizeof within - 2; /* without the last slash */
+	const char *anchor = anchor_of(rules, path);
+	char repository[LED_MAX];
+
+	if (anchor == NULL) {
+		return 0;
+	}
+	/* From the last name of the granted tree on, which may be a ".git" itself. */
+	for (const char *at = path + (strrchr(anchor, '/') - anchor); at != NULL;
+	     at = strchr(at + 1, '/')) {
+		if (strncasecmp(at, within, sizeof within - 1) != 0) {
+			continue;
+		}
+		size_t len = (size_t)(at - path) + name;
+		if (len >= sizeof repository) {
+			return len;
+		}
+		memcpy(repository, path, len);
+		repository[len] = '\0';
+		if (rules_keep_repository(rules, repository)) {
+			return len;
+		}
+	}
+	return 0;
+}
+
+bool rules_lead_out(const struct rules *rules, const char *link, const char *words) {
+	char led[LED_MAX];
+	size_t len = rules_repository(rules, link);
+
+	return len > 0 && !(led_to(link, words, led) && strncmp(led, link, len) == 0 &&
+			    (led[len] == '/' || led[len] == '\0'));
+}
+
+/* A relative target that stays within a repository does so from every directory of this depth. */
+bool rules_move_out(const struct rules *rules, const char *from, const char *to) {
+	size_t len = rules_repository(rules, to);
+
+	return len > 0 && !(rules_repository(rules, from) == len && strncmp(from, to, len) == 0 &&
+			    path_depth(from) == path_depth(to));
 }

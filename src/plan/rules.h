@@ -73,4 +73,17 @@ bool rules_differ_beneath(const struct rules *rules, const char *a, const char *
  * there but not at the target. */
 bool rules_lead_astray(const struct rules *rules, const char *link, const char *words);
 
+/* The length of the path of the outermost ".git" above the path and within the granted tree, if
+ * rules keep its repository; else 0. */
+size_t rules_repository(const struct rules *rules, const char *path);
+
+/* Whether a symlink in such a ".git" leads out of it, or might.  The host's git follows symlinks
+ * when it writes there (logs, index, COMMIT_EDITMSG): it would write a file of the command's
+ * choice. */
+bool rules_lead_out(const struct rules *rules, const char *link, const char *words);
+
+/* Whether symlinks beneath a directory could lead out of such a ".git" once the directory has the
+ * path `to`, and do not now. */
+bool rules_move_out(const struct rules *rules, const char *from, const char *to);
+
 #endif

@@ -61,6 +61,27 @@ static void check_moved_links(struct box *b) {
 	CHECK(there(b, "ws/dir/renamed") && there(b, "ws/dir/near"));
 }
 
+/* The host's git would write through a symlink in its repository. */
+static void check_links_in_a_repository(struct box *b) {
+	static const char *const dirs[] = {"ws/r", "ws/r/.git", "ws/r/.git/logs", "ws/r/.git/a",
+					   "ws/r/d"};
+
+	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+		make_dir(b, dirs[i]);
+	}
+	make_link(b, "../../file", "ws/r/out");
+	make_link(b, "../HEAD", "ws/r/in");
+	CHECK_INT(moved(b, "r/out", "r/.git/logs/HEAD", 0), CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EBUSY);
+	CHECK_INT(moved(b, "r/d", "r/.git/d", 0), CORRAL_E_FILE);
+	CHECK_INT(b->err.sys_errno, EXDEV);
+	CHECK_INT(moved(b, "r/in", "r/.git/logs/HEAD", 0), CORRAL_E_NONE);
+	CHECK_INT(moved(b, "r/.git/a", "r/.git/b", 0), CORRAL_E_NONE);
+	CHECK_INT(corral_files_symlink(b->files, "../file", "r/.git/x", &b->err), -1);
+	CHECK_INT(b->err.sys_errno, EBUSY);
+	CHECK_INT(corral_files_symlink(b->files, "logs", "r/.git/x", &b->err), 0);
+}
+
 static void check_rejected_links(struct box *b) {
 	make_link(b, "dir", "ws/to-dir");
 	corral_files_reject_symlinks(b->files);
@@ -296,6 +317,10 @@ TEST(nothing_outside_is_made_moved_or_deleted) {
 
 TEST(a_moved_link_leads_to_no_other_place_than_a_new_one_might) {
 	both(NULL, check_moved_links);
+}
+
+TEST(a_link_in_a_repository_stays_in_it) {
+	both(NULL, check_links_in_a_repository);
 }
 
 TEST(links_can_be_rejected) {

@@ -361,6 +361,56 @@ TEST(a_new_link_does_not_lead_away_from_a_rule) {
 	world_done(&w);
 }
 
+/* ---- symlinks in a repository ---- */
+
+TEST(a_symlink_in_a_repository_stays_in_it) {
+	static const struct {
+		const char *link, *words;
+		bool out;
+	} rows[] = {
+		{".git/logs/HEAD", "/home/ann/.profile", true},
+		{".git/logs/HEAD", "/home/ann/work/app/.git", false},
+		{".git/logs/HEAD", "/home/ann/work/app/.git/x", false},
+		{".git/logs/HEAD", "/home/ann/work/app/.gitx", true},
+		{".git/logs/HEAD", "/home/ann/work/app/.git/../x", true},
+		{".git/logs/HEAD", "../HEAD", false},
+		{".git/logs/HEAD", "..", false},
+		{".git/logs/HEAD", "../..", true},
+		{".git/logs/HEAD", "../../.git/HEAD", false},
+		{".git/logs/HEAD", "refs/../x", true},
+		{".git/HEAD", "refs/heads/main", false},
+		{".git/HEAD", "../x", true},
+		{".GIT/HEAD", "../x", true},
+		{"a/b/.git/HEAD", "../x", true},
+		{"a/b/.git/c/.git/HEAD", "../../x", false}, /* in the outer one */
+		{"a/b/.git/c/.git/HEAD", "../../../x", true},
+		{".git", "store", false}, /* preexisting.c */
+		{"x", "/home/ann/.profile", false},
+		{"free/.git/HEAD", "../x", false}, /* excepted */
+	};
+	struct world w;
+	world_init(&w);
+	add_set(&w, KEY_FS_PROTECT, "git");
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/free/**")->except = true;
+	REQUIRE(build(&w) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char link[128];
+		(void)snprintf(link, sizeof link, "/home/ann/work/app/%s", rows[i].link);
+		if (rules_lead_out(&w.plan.rules, link, rows[i].words) != rows[i].out) {
+			printf("# %s -> %s\n", rows[i].link, rows[i].words);
+			CHECK(false);
+		}
+	}
+	const struct rules *r = &w.plan.rules;
+	CHECK(rules_move_out(r, "/home/ann/work/app/d", "/home/ann/work/app/.git/d"));
+	CHECK(rules_move_out(r, "/home/ann/work/app/.git/a/d", "/home/ann/work/app/.git/d"));
+	CHECK(rules_move_out(r, "/home/ann/work/app/a/.git/d", "/home/ann/work/app/b/.git/d"));
+	CHECK(!rules_move_out(r, "/home/ann/work/app/.git/a/d", "/home/ann/work/app/.git/b/d"));
+	CHECK(!rules_move_out(r, "/home/ann/work/app/.git/d", "/home/ann/work/app/d"));
+	CHECK(!rules_move_out(r, "/home/ann/work/app/d", "/home/ann/work/app/.git"));
+	world_done(&w);
+}
+
 /* ---- who sees what ---- */
 
 /* Rules are judged by the name when a file is changed: they say what the mounts say. */

@@ -18,6 +18,7 @@
 #include "linux/broker/domain.h"
 #include "linux/broker/placeholder.h"
 #include "linux/broker/replace.h"
+#include "linux/broker/repository.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>
@@ -176,6 +177,13 @@ static int names_at(const struct call *c, const struct pair *at, struct resolved
 				      from, to);
 }
 
+/* Until the helper renames them, the command may have put other entries in their place. */
+static int check_later(const struct call *c, const struct moving *m) {
+	int r = repository_move(c, m->from, m->to);
+
+	return r == 0 && (m->flags & RENAME_EXCHANGE) != 0 ? repository_move(c, m->to, m->from) : r;
+}
+
 static long move(const struct call *c, struct pair at, unsigned flags) {
 	auto_place from, to;
 	struct moving m = {.from = &from, .to = &to, .flags = flags};
@@ -199,6 +207,10 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 		r = check_preexisting(c, &m, preexisting_judge);
 	}
 	if (r == BEFORE_LATER) {
+		r = check_later(c, &m);
+		if (r != 0) {
+			return r;
+		}
 		created_moving(c, &from, &to);
 		return helper_run(c, from.fd, to.fd, move_when_known, &m);
 	}

@@ -155,6 +155,12 @@ static bool is_in_made(const struct broker *b, const struct resolved *p, const c
 	       there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
 }
 
+bool preexisting_made_above(const struct broker *b, const struct resolved *p, size_t len) {
+	const char *held = p->has_name ? p->dir : p->real;
+
+	return b->nmade > 0 && strlen(held) >= len && is_in_made(b, p, held, len);
+}
+
 bool preexisting_in_made(const struct broker *b, const struct resolved *p) {
 	const char *held = p->has_name ? p->dir : p->real;
 	size_t len = repository_length(p->real), all = strlen(held);

@@ -19,6 +19,10 @@ void preexisting_made(struct broker *b, const struct resolved *p);
 /* Whether the path is in a repository that the run created, or in a part of one. */
 bool preexisting_in_made(const struct broker *b, const struct resolved *p);
 
+/* Whether the run created the directory that the first `len` characters of p->real name, above p.
+ */
+bool preexisting_made_above(const struct broker *b, const struct resolved *p, size_t len);
+
 /* True for a preexisting file or symlink ".git", which leads git to a repository; and for a HEAD
  * beside a preexisting ".git", which would make the directory itself a repository. */
 bool preexisting_keeps_file(const struct broker *b, const struct resolved *p);

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/preexisting.h"
+#include "linux/broker/repository.h"
 #include "linux/broker/walk.h"
 #include "linux/kernel_api.h"
 
@@ -283,7 +284,9 @@ int verdict_missing(const struct call *c, const struct resolved *p, int error) {
 }
 
 int verdict_lead(const struct call *c, const struct resolved *p, const char *target) {
-	return rules_lead_astray(&c->b->plan->rules, p->real, target) ? -EBUSY : 0;
+	return rules_lead_astray(&c->b->plan->rules, p->real, target)
+		       ? -EBUSY
+		       : repository_lead(c, p, target);
 }
 
 static int lead_moved(const struct call *c, const struct resolved *from,
@@ -307,7 +310,7 @@ int verdict_move(const struct call *c, const struct resolved *from, const struct
 	}
 	const struct rules *rules = &c->b->plan->rules;
 	if (!rules_differ_beneath(rules, from->real, to->real)) {
-		return 0;
+		return repository_move(c, from, to);
 	}
 	return rules_same_tree(rules, from->dir, to->dir) ? -EBUSY : -EXDEV;
 }

@@ -31,12 +31,13 @@ bool verdict_is_free(const struct call *c, const char *real);
 int verdict_remove(const struct call *c, const struct resolved *p);
 
 /* Create a symlink with this target: -EBUSY where a rule is about names beneath it, because these
- * would then be files with another real path. */
+ * would then be files with another real path; and where it leads out of a repository. */
 int verdict_lead(const struct call *c, const struct resolved *p, const char *target);
 
 /* Rename a directory, if other rules would apply to the files beneath it: -EBUSY, as for a mount
  * point; -EXDEV from one tree to another, so that mv(1) copies file by file, and each copy is
- * checked.  A symlink: as verdict_lead().  Needs from->entry. */
+ * checked.  The same for a directory that is renamed into a repository.  A symlink: as
+ * verdict_lead().  Needs from->entry. */
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to);
 
 /* The error for a path that was not found: -EACCES for a denied path, whether it exists or not. */
