@@ -11,10 +11,13 @@
 
 #include "base/auto.h"
 #include "base/credentials.h"
+#include "base/str.h"
 #include "linux/probe.h"
 
-/* The workspace of the trial; no command is started, so nothing is written there. */
+/* The workspace of the trial; no command is started, so nothing is written there.  The second one
+ * is for accounts with a HOME below the first, such as Debian's "games". */
 #define NEUTRAL_PLACE "/usr"
+#define OTHER_PLACE "/etc"
 
 static int set(struct corral_policy *policy, const char *key, const char *value, struct err *e) {
 	struct corral_error err;
@@ -25,21 +28,29 @@ static int set(struct corral_policy *policy, const char *key, const char *value,
 }
 
 /* In HOME or in "/", which cannot be a workspace, the trial uses a directory that every host
- * has: the report is about the host. */
-static bool plan_elsewhere(struct corral_policy *own, struct status *s) {
+ * has: the report is about the host.  So is its failure there, which replaces that of this
+ * directory. */
+static void plan_elsewhere(struct corral_policy *own, struct status *s) {
+	const char *home = s->run.host.home;
+	const char *place =
+		home != NULL && str_starts(home, NEUTRAL_PLACE) ? OTHER_PLACE : NEUTRAL_PLACE;
 	struct prepared there = {0};
 	struct err e = {0};
 
-	if (own->stream != NULL || set(own, "workspace", NEUTRAL_PLACE, &e) != 0 ||
-	    set(own, "any_workspace", "true", &e) != 0 ||
-	    prepared_plan(own, false, &there, &e) != 0) {
+	if (own->stream != NULL || set(own, "workspace", place, &e) != 0 ||
+	    set(own, "any_workspace", "true", &e) != 0) {
+		return;
+	}
+	bool starts = prepared_plan(own, false, &there, &e) == 0;
+	if (!starts && (e.kind == ERR_USAGE || s->failure.kind != ERR_USAGE)) {
 		arena_done(&there.arena);
-		return false;
+		return;
 	}
 	arena_done(&s->run.arena);
 	s->run = there;
+	s->starts = starts;
 	s->here = s->failure;
-	return true;
+	s->failure = e;
 }
 
 /* Tries namespaces when the policy's level did not need them. */
@@ -70,8 +81,10 @@ static int gather(const struct corral_policy *policy, struct status *s, struct e
 		return -1;
 	}
 	mechanisms_probe(&s->mechanisms);
-	s->starts =
-		prepared_plan(&own, false, &s->run, &s->failure) == 0 || plan_elsewhere(&own, s);
+	s->starts = prepared_plan(&own, false, &s->run, &s->failure) == 0;
+	if (!s->starts) {
+		plan_elsewhere(&own, s);
+	}
 	bool ours = s->starts || s->failure.kind != ERR_USAGE;
 	if (ours) {
 		try_namespaces(&own, s);

@@ -215,8 +215,8 @@ static void text_promises(const struct status *s, struct buf *out) {
 
 static void text_here(const struct status *s, struct buf *out) {
 	if (s->here.kind != ERR_NONE) {
-		buf_printf(out, "\nbut not in this directory\n  %s: %s\n", s->here.where,
-			   s->here.what);
+		buf_printf(out, "\n%s in this directory\n  %s: %s\n", s->starts ? "but not" : "nor",
+			   s->here.where, s->here.what);
 	}
 }
 

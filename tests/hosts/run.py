@@ -215,7 +215,10 @@ def ask_lifetime(visit):
 
 
 def ask_status(visit):
-    """`corral status` says what a run reports, and `corral test` does not disprove it."""
+    """`corral status` says what a run reports, also where no run can be made, and `corral test` does not disprove it."""
+    there = visit.outside("env", "-C", "/", visit.box.corral, "status", "--json").json
+    contains(there["here"]["message"], "cannot be the workspace", "what status says in /")
+    equal(there["level"], None if visit.accept else visit.host.level, "the level that status says in /")
     if visit.accept:  # a run without options does not start here, and status says so
         status = visit.outside(visit.box.corral, "status", "--json").exited(1).json
         equal((status["starts"], status["level"]), (False, None), "what status says of a run without options")
