@@ -27,6 +27,10 @@ struct container_mark {
 	const char *variable; /* of the caller's environment, set to `text` */
 	const char *text;     /* NULL: any content */
 	const char *reason;
+	/* The file is a table of mounts, and a mount here has the text in another field: "/" that
+	 * mount alone, "/etc/" those below it.  The host of a container has its directories as
+	 * mount points, too.  NULL: any text. */
+	const char *place;
 };
 extern const struct container_mark container_marks[];
 extern const size_t container_marks_count;
@@ -35,10 +39,15 @@ extern const size_t container_marks_count;
 extern const struct container_mark pod_marks[];
 extern const size_t pod_marks_count;
 
+/* A flag that does not exist is NULL. */
 struct container_row {
-	const char *name;       /* for people: "docker" */
-	const char *namespaces; /* the flag that allows the namespaces of a run; NULL: none */
-	const char *proc;       /* the flag that allows a procfs of its own; NULL: none */
+	const char *name;      /* for people: "docker" */
+	const char *seccomp;   /* allows the namespaces of a run where a filter refuses them */
+	const char *setfcap;   /* gives root the capability to map its own id */
+	const char *apparmor;  /* allows the namespaces where AppArmor confines the container */
+	const char *otherwise; /* allows the namespaces where neither filter nor capability does */
+	const char *landlock;  /* allows Landlock where a filter refuses its calls */
+	const char *proc;      /* allows a procfs of its own */
 };
 
 /* Indexed by kind; in a pod the fields of pod_row replace the flags. */

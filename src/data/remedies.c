@@ -12,9 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define IN_CONTAINER                                                                               \
-	"in a container, unmask /proc: podman --security-opt unmask=ALL, docker "                  \
-	"--security-opt systempaths=unconfined"
+#define IN_CONTAINER "in a container, unmask /proc or allow mounts: `corral status` names the flag"
 #define APPARMOR                                                                                   \
 	"load the AppArmor profile packaging/apparmor/corral, or sysctl "                          \
 	"kernel.apparmor_restrict_unprivileged_userns=0"
@@ -46,9 +44,8 @@ const struct remedy_row remedy_rows[] = {
 	{"namespaces", ENOSPC,
 	 "raise user.max_user_namespaces (sysctl), or do not run in another sandbox"},
 	{"namespaces", 0,
-	 "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 "
-	 "kernel.apparmor_restrict_unprivileged_userns=0; in a container, allow clone, clone3 and "
-	 "unshare in its seccomp profile (packaging/seccomp); not possible in a chroot"},
+	 /* `corral status` observes which of them it is */
+	 "allow user namespaces, by a sysctl or in the container's seccomp profile"},
 	{"network", EACCES, APPARMOR},
 	{"quotas", EACCES, APPARMOR},
 	{"quotas", 0, IN_CONTAINER},

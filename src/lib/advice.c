@@ -34,8 +34,8 @@ static bool apparmor_forbids(const struct status *s) {
 	       !s->run.host.privileged;
 }
 
-/* The container's own flags decide, and no sysctl of the host. */
-static bool contained(const struct status *s) {
+/* No sysctl of the host decides: a filter, a capability, a chroot or a flag of the container. */
+static bool confined(const struct status *s) {
 	return no_namespaces(s) && !none_allowed(s) && !root_only(s) &&
 	       !s->mechanisms.inside_corral;
 }
@@ -44,16 +44,24 @@ static bool nested(const struct status *s) {
 	return no_namespaces(s) && s->mechanisms.inside_corral;
 }
 
+/* A kernel of its own, which no remedy for Linux changes. */
+static bool in_gvisor(const struct status *s) {
+	return s->mechanisms.container.kind == CONTAINER_GVISOR;
+}
+
 static bool landlock_off(const struct status *s) {
 	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno == EOPNOTSUPP;
 }
 
 static bool landlock_missing(const struct status *s) {
-	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno == ENOSYS;
+	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno == ENOSYS &&
+	       !in_gvisor(s);
 }
 
 static bool landlock_filtered(const struct status *s) {
-	return s->mechanisms.landlock_abi == 0 && !landlock_off(s) && !landlock_missing(s);
+	bool known = container_flags(&s->mechanisms.container).landlock != NULL;
+	return s->mechanisms.landlock_abi == 0 && s->mechanisms.landlock_errno != EOPNOTSUPP &&
+	       s->mechanisms.landlock_errno != ENOSYS && !known;
 }
 
 static bool landlock_without_network(const struct status *s) {
@@ -69,7 +77,8 @@ static bool no_filters(const struct status *s) {
 }
 
 static bool no_listener(const struct status *s) {
-	return s->mechanisms.seccomp && !s->mechanisms.listener && !s->mechanisms.inside_corral;
+	return s->mechanisms.seccomp && !s->mechanisms.listener && !s->mechanisms.inside_corral &&
+	       !in_gvisor(s);
 }
 
 static bool dumps_to_socket(const struct status *s) {
@@ -133,19 +142,62 @@ static void add(struct status *s, const char *raises, const char *text) {
 	}
 }
 
-/* The one flag for the next step: first for namespaces, then for a procfs of its own. */
+#define CHROOT                                                                                     \
+	"the kernel creates no user namespace in a chroot: enter the directory with "              \
+	"pivot_root(2) instead, for example bwrap --dev-bind DIR / --proc /proc COMMAND"
+
+/* Whether the set-up failed only when it mapped root's own id. */
+static bool maps_refused(const struct status *s) {
+	const struct err *e = &s->run.no_namespaces;
+	return e->kind != ERR_NONE && streq(e->where, "user") && e->sys == EPERM &&
+	       s->run.host.privileged;
+}
+
+/* clone3(2) answers EPERM in a chroot, by a filter, and by an LSM. */
+static bool clone_refused(const struct status *s) {
+	const struct err *e = &s->run.no_namespaces;
+	return e->kind != ERR_NONE && streq(e->where, "namespaces") && e->sys == EPERM &&
+	       s->mechanisms.container.kind == CONTAINER_NONE;
+}
+
+/* The flags that together allow the namespaces of a run. */
+static void advise_namespaces(struct status *s, const struct container_row *flags) {
+	const struct mechanisms *m = &s->mechanisms;
+	bool filter = m->filtered && !maps_refused(s);
+	bool setfcap = m->lacks_setfcap && s->run.host.privileged;
+	bool apparmor = m->apparmor && !str_starts(m->apparmor_label, "unconfined");
+	size_t before = s->nremedies;
+
+	if (m->chrooted || (clone_refused(s) && !filter && !apparmor)) {
+		add(s, "level full", CHROOT);
+		return;
+	}
+	if (filter) {
+		add(s, "level full", flags->seccomp);
+	}
+	if (setfcap) {
+		add(s, filter ? "level full, in addition" : "level full", flags->setfcap);
+	}
+	if (apparmor) {
+		add(s, s->nremedies == before ? "level full" : "level full, in addition",
+		    flags->apparmor);
+	}
+	if (s->nremedies == before) {
+		add(s, "level full", flags->otherwise);
+	}
+}
+
+/* The flags for the next step: first for namespaces, then for a procfs of its own. */
 static void advise_container(struct status *s) {
 	struct container_row flags = container_flags(&s->mechanisms.container);
 
-	if (contained(s)) {
-		add(s, "level full", flags.namespaces);
-		add(s, "level full",
-		    s->mechanisms.container.kind == CONTAINER_NONE || !s->mechanisms.apparmor
-			    ? NULL
-			    : "with AppArmor in force for the container also --security-opt "
-			      "apparmor=unconfined");
+	if (confined(s)) {
+		advise_namespaces(s, &flags);
 	} else if (!no_namespaces(s) && s->run.plan.shares_proc) {
 		add(s, "pid", flags.proc);
+	}
+	if (s->mechanisms.landlock_abi == 0) {
+		add(s, "landlock", flags.landlock);
 	}
 }
 

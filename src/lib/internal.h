@@ -98,6 +98,7 @@ struct prepared {
 	struct policy policy;
 	const struct backend *backend; /* of the policy; NULL until it is resolved */
 	struct plan plan;
+	struct err no_namespaces;        /* the failure that made this a plan without; ERR_NONE */
 	struct leak_log args_leaks;      /* secrets in the arguments, until the result has them */
 	char **shown_argv;               /* the command line without secrets; NULL: it has none */
 	struct refused_command *refused; /* the command rules refuse the command; NULL */

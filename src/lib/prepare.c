@@ -228,6 +228,7 @@ static int replan_refused(struct prepared *p, struct err *e) {
 	}
 	p->host.userns = false;
 	p->host.userns_why = reason_of_failure(p, &refused);
+	p->no_namespaces = refused;
 	return make_plan(p, e);
 }
 
@@ -451,7 +452,11 @@ int prepared_replan(struct prepared *p, struct err *e) {
 		if (why == NULL) {
 			return err_memory(e, "library");
 		}
+		bool had = p->host.userns;
 		fallbacks[i].give_up(p, why);
+		if (had && !p->host.userns) {
+			p->no_namespaces = *e;
+		}
 		int rc = make_plan(p, e);
 		timings_retry(p->timings);
 		return rc;

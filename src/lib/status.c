@@ -64,6 +64,7 @@ static void try_namespaces(struct corral_policy *own, struct status *s) {
 	}
 	if (set(own, "level", "auto", &e) == 0 && prepared_plan(own, false, &p, &e) == 0) {
 		s->run.host.userns = p.host.userns;
+		s->run.no_namespaces = p.no_namespaces;
 		s->run.host.userns_why = p.host.userns_why == NULL
 						 ? NULL
 						 : arena_strdup(&s->run.arena, p.host.userns_why);

@@ -18,6 +18,45 @@
 /* A table of mounts has some hundred lines at most in a container. */
 #define FILE_MAX ((size_t)1024 * 1024)
 
+/* The mount point, the fifth field of a line, and the text around it; false: not such a line. */
+static bool split_mount(char *line, char **ret_before, char **ret_point, char **ret_after) {
+	char *at = line;
+
+	for (int field = 0; field < 4; field++) {
+		at = strchr(at, ' ');
+		if (at == NULL) {
+			return false;
+		}
+		*at++ = field == 3 ? '\0' : ' ';
+	}
+	char *end = strchr(at, ' ');
+	if (end == NULL) {
+		return false;
+	}
+	*end++ = '\0';
+	*ret_before = line;
+	*ret_point = at;
+	*ret_after = end;
+	return true;
+}
+
+/* "/" is that mount alone: all others are below it. */
+static bool at_place(const char *point, const char *place) {
+	return streq(place, "/") ? streq(point, place) : str_starts(point, place);
+}
+
+static bool mounts_have(char *table, const struct container_mark *m) {
+	char *rest = table, *line, *before, *point, *after;
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (split_mount(line, &before, &point, &after) && at_place(point, m->place) &&
+		    (strstr(before, m->text) != NULL || strstr(after, m->text) != NULL)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool file_has(const char *root, const struct container_mark *m) {
 	char path[PATH_MAX];
 	struct buf text;
@@ -30,8 +69,9 @@ static bool file_has(const char *root, const struct container_mark *m) {
 		return access(path, F_OK) == 0;
 	}
 	buf_init(&text);
-	bool found = fd_read_file(path, FILE_MAX, &text) == 0 && text.data != NULL &&
-		     strstr(text.data, m->text) != NULL;
+	bool found =
+		fd_read_file(path, FILE_MAX, &text) == 0 && text.data != NULL &&
+		(m->place == NULL ? strstr(text.data, m->text) != NULL : mounts_have(text.data, m));
 	buf_done(&text);
 	return found;
 }

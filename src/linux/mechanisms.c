@@ -7,9 +7,13 @@
 #include "linux/mechanisms.h"
 
 #include "base/auto.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/str.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -19,10 +23,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
 /* ---- small files ---- */
+
+#define STATUS_MAX ((size_t)8192)
+#define MOUNTS_MAX ((size_t)4 * 1024 * 1024)
 
 /* The first line of a file of /proc or /sys; false when it cannot be read. */
 static bool first_line(const char *path, char *out, size_t cap) {
@@ -169,6 +177,44 @@ static void probe_apparmor(struct mechanisms *m) {
 	}
 }
 
+/* The number behind a name of /proc/self/status; 0: there is none. */
+static unsigned long long status_number(const char *status, const char *name, int base) {
+	const char *at = strstr(status, name);
+	return at == NULL ? 0 : strtoull(at + strlen(name), NULL, base);
+}
+
+static void probe_restrictions(struct mechanisms *m) {
+	struct buf text;
+
+	buf_init(&text);
+	if (fd_read_file("/proc/self/status", STATUS_MAX, &text) == 0 && text.data != NULL) {
+		m->filtered = status_number(text.data, "\nSeccomp:\t", 10) == SECCOMP_MODE_FILTER;
+		m->lacks_setfcap =
+			(status_number(text.data, "\nCapEff:\t", 16) & 1ULL << CAP_SETFCAP) == 0;
+	}
+	buf_done(&text);
+}
+
+/* Another root than that of pid 1 in the same mount namespace, as far as this user may see it; or
+ * no mount at "/". */
+static bool in_chroot(void) {
+	char own[64] = "", first[64] = "";
+	struct stat here, there;
+	struct buf text;
+
+	if (readlink("/proc/self/ns/mnt", own, sizeof own - 1) > 0 &&
+	    readlink("/proc/1/ns/mnt", first, sizeof first - 1) > 0 && streq(own, first) &&
+	    stat("/", &here) == 0 && stat("/proc/1/root/", &there) == 0) {
+		return here.st_dev != there.st_dev || here.st_ino != there.st_ino;
+	}
+	buf_init(&text);
+	bool none = fd_read_file("/proc/self/mountinfo", MOUNTS_MAX, &text) == 0 &&
+		    text.data != NULL && strstr(text.data, " / rw") == NULL &&
+		    strstr(text.data, " / ro") == NULL;
+	buf_done(&text);
+	return none;
+}
+
 static const char *core_destination(void) {
 	char pattern[16];
 
@@ -188,6 +234,8 @@ void mechanisms_probe(struct mechanisms *ret) {
 	probe_landlock(ret);
 	probe_seccomp(ret);
 	probe_apparmor(ret);
+	probe_restrictions(ret);
+	ret->chrooted = in_chroot();
 	ret->ptrace_scope = number_in("/proc/sys/kernel/yama/ptrace_scope");
 	ret->max_user_namespaces = number_in("/proc/sys/user/max_user_namespaces");
 	ret->unprivileged_userns_clone = number_in("/proc/sys/kernel/unprivileged_userns_clone");

@@ -23,7 +23,8 @@ struct mechanisms {
 	int landlock_errno;  /* the reason of ABI 0 */
 	int landlock_errata; /* a bit for each fixed erratum; MECHANISM_UNKNOWN */
 
-	bool seccomp; /* filters can be loaded */
+	bool seccomp;  /* filters can be loaded */
+	bool filtered; /* one is in force for this process */
 	bool kill_process, refuse, notify;
 	bool listener;      /* a notification was received and answered */
 	int listener_errno; /* why not */
@@ -37,6 +38,9 @@ struct mechanisms {
 
 	int max_user_namespaces;       /* user.max_user_namespaces; MECHANISM_UNKNOWN */
 	int unprivileged_userns_clone; /* Debian's older switch; MECHANISM_UNKNOWN */
+
+	bool lacks_setfcap; /* CAP_SETFCAP, which root needs to map its own id */
+	bool chrooted;      /* in a chroot the kernel creates no user namespace */
 
 	const char *core_dumps; /* where kernel.core_pattern sends them: file, pipe, socket; NULL */
 

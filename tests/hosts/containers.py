@@ -293,10 +293,14 @@ address = "{0}/c.sock"
 SETTINGS = (
     (Podman, "podman, default", (), "full", {"pid"}, "unmask=ALL"),
     (Podman, "podman, an ordinary user", ("--user=5:60", "--env=HOME=/tmp"), "full", {"pid"}, "unmask=ALL"),
+    (Podman, "podman, no capabilities", ("--cap-drop=all",), "standard", {"pid", "net"}, "--cap-add SETFCAP"),
     (Podman, "podman, unmasked", ("--security-opt=unmask=ALL",), "full", set(), None),
     (Docker, "docker, default", (), "standard", {"pid"}, "seccomp=unconfined"),
     (Docker, "docker, hardened", ("--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--tmpfs=/tmp"),
      "standard", {"pid"}, "seccomp=unconfined"),
+    (Docker, "docker, CAP_SYS_ADMIN", ("--cap-add=SYS_ADMIN",), "standard", {"pid"}, "seccomp=unconfined"),
+    (Docker, "docker, no profile, no capabilities", ("--cap-drop=ALL", "--security-opt=seccomp=unconfined"), "standard",
+     {"pid", "net"}, "--cap-add SETFCAP"),
     (Docker, "docker, no profile", ("--security-opt=seccomp=unconfined",), "full", {"pid"}, "systempaths=unconfined"),
     (Docker, "docker, no profile, no masks",
      ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined"), "full", set(), None),
@@ -311,6 +315,22 @@ def weaker(report):
     return {g["name"] for g in report["guarantees"] if g["name"] in BOUNDARY and g["state"] != "enforced"}
 
 
+def ask_remedy(engine, flags, status):
+    """The flags that status names raise the level, or what is reported at it; ctr has other words for them."""
+    named = [word for row in status["remedies"] if row["raises"].startswith(("level full", "pid"))
+             for word in re.findall(r"--(?:security-opt|cap-add) [\w=]+", row["do"].split(", or")[0])]
+    if not named or isinstance(engine, Containerd):
+        return
+    more = [word.replace(" ", "=") for word in named]
+    raised = engine.run(engine.box.corral, "status", "--json", flags=(*flags, *more)).exited(0).json
+    equal(raised["level"], "full", f"the level with {more}")
+    check(status["level"] != "full" or weaker(raised) < weaker(status), f"{more} changed nothing")
+    for word in more if len(more) > 1 else ():
+        fewer = [one for one in more if one != word]
+        one = engine.run(engine.box.corral, "status", "--json", flags=(*flags, *fewer)).exited(0).json
+        check(one["level"] != "full", f"{word} is not needed")
+
+
 def ask_level(engine, flags, row):
     """status and a run agree with the row, and the checks of `corral test` do, too."""
     level, lost, flag = row
@@ -320,6 +340,7 @@ def ask_level(engine, flags, row):
     equal(status["mechanisms"]["container"], kind, "the runtime that status names")
     if flag is not None:
         contains(json.dumps(status["remedies"]), flag, "the flag that raises it")
+    ask_remedy(engine, flags, status)
     report = engine.run(engine.box.corral, "run", "--json", "--", "sh", "-c", "echo x >made; mkdir -p a/b; mv made a/b/c",
                         flags=flags).exited(0).json
     equal((report["level"], report["engine"]), (level, "namespaces" if level == "full" else "landlock"), "a run's level and engine")

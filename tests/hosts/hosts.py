@@ -32,6 +32,16 @@ class Place:
         return {}
 
 
+def make_root(box):
+    """A root file system that has nothing but mount points and two files."""
+    for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root"):
+        box.mkdir(f"root/{name}", 0o1777 if name == "tmp" else 0o755)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        os.symlink(f"usr/{name}", f"{box.dir}/root/{name}")
+    box.write("root/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
+    box.write("root/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+
+
 class Plain(Place):
     def words(self):
         return []
@@ -65,6 +75,29 @@ class Nested(Place):
         more = ["--write", self.box.outer] if outer is None else outer
         return [self.box.corral, "run", "--no-config", "--allow-nested", "--level", self.level,
                 "--read", self.bin, *more, "--"]
+
+
+class Chroot(Place):
+    """A chroot in a mount namespace: the kernel creates no user namespace in it."""
+
+    ENTER = """root=$1; shift
+        mount -t tmpfs -o mode=1777 tmpfs "$root/tmp" && mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" || exit 99
+        while [ "$1" != -- ]; do
+            mkdir -p "$root$1" && mount --bind "$1" "$root$1" || exit 99
+            shift
+        done
+        shift
+        exec chroot "$root" /usr/bin/env -C "$PWD" "$@"
+        """
+
+    def __init__(self, box, without):
+        super().__init__(box, without)
+        make_root(box)
+
+    def words(self):
+        shown = ["/usr", self.bin, os.path.dirname(self.without), self.box.ws, self.box.home, self.box.outer]
+        return ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.ENTER, "sh", f"{self.box.dir}/root",
+                *dict.fromkeys(shown), "--"]
 
 
 class FirstAbi(Place):
@@ -105,16 +138,7 @@ class Podman(Place):
             self.ids = self.IDS.format(f"{box.dir}/ids")
         self.own = bool(self.ids) or self.hybrid
         self.runtime = box.mkdir("run", 0o700)
-        self.make_root()
-
-    def make_root(self):
-        box = self.box
-        for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "root"):
-            box.mkdir(f"root/{name}", 0o1777 if name == "tmp" else 0o755)
-        for name in ("bin", "sbin", "lib", "lib64"):
-            os.symlink(f"usr/{name}", f"{box.dir}/root/{name}")
-        box.write("root/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
-        box.write("root/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+        make_root(box)
 
     def words(self):
         box, words = self.box, []
@@ -166,12 +190,13 @@ def podman(*flags, lacks=""):
 class Host:
     """A row of the table below."""
 
-    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=(), warns=""):
+    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=(), warns="", advice=""):
         self.name, self.about, self.place = name, about, place
         self.engine, self.level = engine, level
         self.remedy = remedy  # said when --level full is refused
         self.who, self.quick = who, quick
         self.warns = warns  # said by every run
+        self.advice = advice  # what the remedies of `corral status` name
         self.weaker = ()  # guarantees of the boundary that its last run did not enforce
         self.uncontrolled = set(uncontrolled)  # checks of `corral test` whose control cannot be made there
 
@@ -183,9 +208,11 @@ HOSTS = (
     Host("no new privileges", "setpriv --no-new-privs", bare("--no-new-privs"), "namespaces", "full", who="both"),
     # Since 5.12 the kernel maps user 0 for nobody who lacks CAP_SETFCAP.
     Host("root without capabilities", "setpriv, empty bounding set", bare(*NO_CAPS), "landlock", "standard",
-         "CAP_SETFCAP", who="root"),
+         "CAP_SETFCAP", who="root", advice="SETFCAP"),
     Host("root without capabilities, no new privileges", "the same, --no-new-privs", bare(*NO_CAPS, "--no-new-privs"),
-         "landlock", "standard", "CAP_SETFCAP", who="root"),
+         "landlock", "standard", "CAP_SETFCAP", who="root", advice="SETFCAP"),
+    Host("a chroot", "chroot(1) in a mount namespace", Chroot, "landlock", "standard", "user namespaces", who="root",
+         advice="pivot_root(2)"),
     Host("without userns", "outer filter: clone, clone3, unshare", without("userns"), "landlock", "standard",
          "user namespaces", who="both"),
     Host("without mounts", "outer filter: a user namespace without rights", without("mounts"), "landlock", "standard",

@@ -227,6 +227,7 @@ def ask_status(visit):
     status = visit.outside(visit.box.corral, "status", "--json").exited(0).json
     equal(status["level"], report["level"], "the level of status and of a run")
     equal(status["engine"], report["engine"], "the engine of status and of a run")
+    contains(json.dumps(status["remedies"]), visit.host.advice, "the remedies")
     done = visit.outside(visit.box.corral, "test", "--json")
     states = {c["name"]: c["state"] for c in done.json["checks"]}
     # Where a sandbox around this one has no datagrams the control of a check cannot be made, and a check without

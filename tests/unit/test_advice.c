@@ -5,6 +5,8 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 /* A host on which nothing is missing. */
 static struct status good(void) {
@@ -76,6 +78,7 @@ TEST(a_container_is_told_its_flags_and_a_nested_run_that_there_are_none) {
 	s.run.plan.shares_proc = s.starts = true;
 	CHECK(advises(s, "docker run --security-opt systempaths=unconfined") && count(s) == 1);
 	s.run.host.userns = false;
+	s.mechanisms.filtered = true;
 	CHECK(advises(s, "docker run --security-opt seccomp=unconfined") && count(s) == 1);
 	s.mechanisms.container.pod = true;
 	CHECK(advises(s, "seccompProfile") && !advises(s, "docker"));
@@ -87,6 +90,54 @@ TEST(a_container_is_told_its_flags_and_a_nested_run_that_there_are_none) {
 	CHECK(!advises(s, "--security-opt"));
 	CHECK(!advises(s, "sysctl"));
 	CHECK(advises(s, "inside Corral"));
+}
+
+TEST(a_flag_is_advised_only_where_it_is_the_cause) {
+	struct status s = good();
+	s.run.host.userns = false;
+	s.mechanisms.container.kind = CONTAINER_PODMAN;
+	CHECK_INT(count(s), 0); /* no filter is in force, and no capability is missing */
+	s.mechanisms.apparmor = true;
+	CHECK(advises(s, "apparmor=unconfined") && count(s) == 1);
+	(void)snprintf(s.mechanisms.apparmor_label, sizeof s.mechanisms.apparmor_label,
+		       "unconfined");
+	CHECK_INT(count(s), 0);
+	s.run.host.privileged = s.mechanisms.lacks_setfcap = true;
+	CHECK(advises(s, "--cap-add SETFCAP") && count(s) == 1);
+	s.mechanisms.filtered = true; /* it may have refused what came before the map */
+	CHECK(advises(s, "--cap-add SETFCAP") && advises(s, "seccomp=unconfined"));
+	(void)err_set(&s.run.no_namespaces, ERR_NO_NAMESPACES, "user", "cannot write the id maps");
+	s.run.no_namespaces.sys = EPERM; /* it let the namespaces pass */
+	CHECK(advises(s, "--cap-add SETFCAP") && count(s) == 1);
+	s.run.host.privileged = false;
+	CHECK(advises(s, "seccomp=unconfined") && count(s) == 1);
+	s.mechanisms.chrooted = true;
+	CHECK(advises(s, "pivot_root") && count(s) == 1);
+}
+
+TEST(without_a_container_the_filter_of_a_service_is_named) {
+	struct status s = good();
+	s.run.host.userns = false;
+	CHECK_INT(count(s), 0);
+	s.mechanisms.filtered = true;
+	CHECK(advises(s, "RestrictNamespaces=no") && count(s) == 1);
+}
+
+TEST(gvisor_gets_no_advice_for_linux) {
+	struct status s = good();
+	s.run.host.userns = s.mechanisms.listener = s.starts = false;
+	s.mechanisms.landlock_abi = 0;
+	s.mechanisms.landlock_errno = ENOSYS;
+	s.mechanisms.container.kind = CONTAINER_GVISOR;
+	CHECK(advises(s, "not possible") && count(s) == 1);
+}
+
+TEST(nspawn_is_told_how_to_allow_landlock) {
+	struct status s = good();
+	s.mechanisms.landlock_abi = 0;
+	s.mechanisms.landlock_errno = EPERM;
+	s.mechanisms.container.kind = CONTAINER_NSPAWN;
+	CHECK(advises(s, "--system-call-filter=\"landlock_") && count(s) == 1);
 }
 
 TEST(landlock_is_missing_in_three_ways) {

@@ -18,7 +18,31 @@
 #define CONTAINERD_MOUNT                                                                           \
 	"79 70 254:0 /var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/1c/hosts /etc/hosts " \
 	"rw\n"
+#define CTR_MOUNT                                                                                  \
+	"300 200 0:60 / / rw,relatime - overlay overlay "                                          \
+	"rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/1/fs\n"
+#define BUILDKIT_MOUNT                                                                             \
+	"391 350 254:0 /var/lib/docker/buildkit/executor/resolv.conf /etc/resolv.conf ro - ext4 "  \
+	"/dev/v rw\n"
 #define LXC_MOUNT "512 500 0:45 /proc/cpuinfo /proc/cpuinfo rw - fuse.lxcfs lxcfs rw\n"
+#define CRIO_MOUNT                                                                                 \
+	"700 690 0:30 /kubepods.slice/kubepods-pod3.slice/crio-12.scope /sys/fs/cgroup ro - "      \
+	"cgroup2 cgroup rw\n"
+#define POD_MOUNT                                                                                  \
+	"812 800 254:0 /var/lib/kubelet/pods/0f1c/etc-hosts /etc/hosts rw - ext4 /dev/v rw\n"
+/* What the host of containers has itself. */
+#define ROOT_OF_HOST "25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/v rw\n"
+#define DOCKER_HOST                                                                                \
+	ROOT_OF_HOST "510 25 0:71 / /var/lib/docker/containers/6f3c/mounts/shm rw - tmpfs shm "    \
+		     "rw\n511 25 0:72 / /var/lib/docker/overlay2/2e/merged rw - overlay overlay "  \
+		     "rw,lowerdir=/var/lib/docker/overlay2/l/A\n"
+#define KUBERNETES_HOST                                                                            \
+	ROOT_OF_HOST                                                                               \
+	"520 25 0:73 / /run/containerd/io.containerd.runtime.v2.task/k8s.io/1c/rootfs rw - "       \
+	"overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs\n" \
+	"521 25 0:74 / /var/lib/kubelet/pods/0f1c/volumes/kubernetes.io~secret/t rw - tmpfs "      \
+	"tmpfs rw\n"
+#define LXD_HOST ROOT_OF_HOST "530 25 0:75 / /var/lib/lxcfs rw - fuse.lxcfs lxcfs rw\n"
 #define GVISOR "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"
 #define POD_HOSTS "# Kubernetes-managed hosts file.\n127.0.0.1 localhost\n"
 
@@ -34,11 +58,21 @@ static const struct {
 	{NULL,
 	 {{"/proc/version", "Linux version 6.18.44\n"}, {"/etc/hosts", "127.0.0.1 a\n"}},
 	 NULL},
+	{NULL, {{"/proc/self/mountinfo", DOCKER_HOST}}, NULL},
+	{NULL, {{"/proc/self/mountinfo", KUBERNETES_HOST}}, NULL},
+	{NULL, {{"/proc/self/mountinfo", LXD_HOST}}, NULL},
+	{NULL, {{"/proc/self/mountinfo", "1 2 3 /etc/"}, {"/proc/self/cgroup", "0::/\n"}}, NULL},
 	{"docker", {{"/.dockerenv", ""}}, NULL},
 	{"docker", {{"/proc/self/mountinfo", DOCKER_MOUNT}}, NULL},
 	{"podman", {{"/run/.containerenv", ""}}, "container=podman"},
 	{"podman", {{NULL, NULL}}, "container=podman"},
+	{"docker", {{"/proc/self/mountinfo", BUILDKIT_MOUNT}}, NULL},
 	{"containerd", {{"/proc/self/mountinfo", CONTAINERD_MOUNT}}, NULL},
+	{"containerd", {{"/proc/self/mountinfo", CTR_MOUNT}}, NULL},
+	{"cri-o", {{"/proc/self/mountinfo", CRIO_MOUNT}}, NULL},
+	{"kubernetes pod, cri-o",
+	 {{"/proc/self/mountinfo", CRIO_MOUNT POD_MOUNT}, {"/run/.containerenv", ""}},
+	 NULL},
 	{"cri-o",
 	 {{"/proc/self/cgroup", "0::/machine.slice/crio-12.scope\n"}, {"/run/.containerenv", ""}},
 	 NULL},
@@ -54,6 +88,7 @@ static const struct {
 	 "container=systemd-nspawn"},
 	{"unknown", {{NULL, NULL}}, "container=oci"},
 	{"wsl", {{"/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n"}}, NULL},
+	{"wsl", {{"/proc/sys/kernel/osrelease", "4.4.0-19041-Microsoft\n"}}, NULL},
 	{"docker",
 	 {{"/proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n"},
 	  {"/.dockerenv", ""}},
@@ -114,18 +149,21 @@ TEST(each_runtime_is_named_by_its_marks) {
 TEST(a_pod_gets_the_flags_of_kubernetes_and_not_of_its_runtime) {
 	struct container c = {.kind = CONTAINER_DOCKER};
 
-	CHECK(strstr(container_flags(&c).namespaces, "docker run") != NULL);
+	CHECK(strstr(container_flags(&c).seccomp, "docker run") != NULL);
 	c.pod = true;
-	CHECK(strstr(container_flags(&c).namespaces, "seccompProfile") != NULL);
+	CHECK(strstr(container_flags(&c).seccomp, "seccompProfile") != NULL);
 	c.kind = CONTAINER_GVISOR;
-	CHECK(strstr(container_flags(&c).namespaces, "gVisor") != NULL);
-	CHECK(container_flags(&(struct container){.kind = CONTAINER_NONE}).namespaces == NULL);
+	CHECK(container_flags(&c).seccomp == NULL);
+	CHECK(strstr(container_flags(&c).otherwise, "gVisor") != NULL);
+	CHECK(container_flags(&(struct container){.kind = CONTAINER_NONE}).proc == NULL);
 }
 
 TEST(every_mark_has_a_reason_and_a_row) {
 	for (size_t i = 0; i < container_marks_count; i++) {
 		const struct container_mark *m = &container_marks[i];
 		CHECK(m->reason != NULL && (m->file == NULL) != (m->variable == NULL));
+		CHECK(m->place == NULL || (m->file != NULL && m->text != NULL));
+		CHECK(m->file == NULL || (strstr(m->file, "mountinfo") == NULL) == !m->place);
 		CHECK(container_rows[m->kind].name != NULL);
 	}
 }
