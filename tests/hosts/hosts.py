@@ -100,6 +100,36 @@ class Chroot(Place):
                 *dict.fromkeys(shown), "--"]
 
 
+class ChangedProc(Place):
+    """/proc as a container's manager leaves it."""
+
+    script = ""
+
+    def words(self):
+        return ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", f'{self.script} && exec "$@"', "sh"]
+
+
+READ_ONLY_SYS = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys"
+
+
+class LxcNesting(ChangedProc):
+    """As LXC's nesting.conf: /proc/sys is read-only, and another procfs lets the kernel mount new ones."""
+
+    def words(self):
+        self.box.mkdir("other")
+        self.script = f"{READ_ONLY_SYS} && mount -t proc proc {self.box.dir}/other"
+        return super().words()
+
+
+class Nspawn(ChangedProc):
+    """As systemd-nspawn: /proc/kmsg is a file that was deleted."""
+
+    def words(self):
+        kmsg = f"{self.box.dir}/kmsg"
+        self.script = f"{READ_ONLY_SYS} && : >{kmsg} && mount --bind {kmsg} /proc/kmsg && rm {kmsg}"
+        return super().words()
+
+
 class FirstAbi(Place):
     """Landlock ABI 1, as Linux 5.13 to 5.18 have it: a tracer answers Landlock's calls (abi.c)."""
 
@@ -190,13 +220,14 @@ def podman(*flags, lacks=""):
 class Host:
     """A row of the table below."""
 
-    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=(), warns="", advice=""):
+    def __init__(self, name, about, place, engine, level, remedy="", who="user", quick=True, uncontrolled=(), warns="", advice="", weaker=None):
         self.name, self.about, self.place = name, about, place
         self.engine, self.level = engine, level
         self.remedy = remedy  # said when --level full is refused
         self.who, self.quick = who, quick
         self.warns = warns  # said by every run
         self.advice = advice  # what the remedies of `corral status` name
+        self.wanted = weaker  # what `weaker` has to be; None: anything
         self.weaker = ()  # guarantees of the boundary that its last run did not enforce
         self.uncontrolled = set(uncontrolled)  # checks of `corral test` whose control cannot be made there
 
@@ -213,6 +244,10 @@ HOSTS = (
          "landlock", "standard", "CAP_SETFCAP", who="root", advice="SETFCAP"),
     Host("a chroot", "chroot(1) in a mount namespace", Chroot, "landlock", "standard", "user namespaces", who="root",
          advice="pivot_root(2)"),
+    Host("a container with nesting", "read-only /proc/sys, a second procfs", LxcNesting, "namespaces", "full", who="root",
+         weaker=()),
+    Host("a container with deleted files", "read-only /proc/sys, a deleted file over /proc/kmsg", Nspawn, "namespaces", "full",
+         who="root", weaker=("pid",)),
     Host("without userns", "outer filter: clone, clone3, unshare", without("userns"), "landlock", "standard",
          "user namespaces", who="both"),
     Host("without mounts", "outer filter: a user namespace without rights", without("mounts"), "landlock", "standard",

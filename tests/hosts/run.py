@@ -107,6 +107,8 @@ def ask_report(visit):
     report = visit.json(*visit.accept, "--", "sh", "-c", "echo inside; echo beside >&2")
     equal((report["engine"], report["level"]), (host.engine, host.level), "engine and level")
     host.weaker = containers.weaker(report)
+    if host.wanted is not None:
+        equal(host.weaker, {*host.wanted}, "guarantees of the boundary that are not enforced")
     equal((report["exit_code"], report["stdout"], report["stderr"]), (0, "inside\n", "beside\n"), "the run")
     plain = visit.run(*visit.accept, "--", "true").exited(0)
     if host.level in SENTENCE:

@@ -19,7 +19,9 @@
 #include "linux/mount_api.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 static int make_dir(int at, const char *name) {
 	if (mkdirat(at, name, 0700) != 0 && errno != EEXIST) {
@@ -46,4 +48,10 @@ int mount_proc_callers(uint64_t attributes) {
 	auto_fd from = sys_openat2(AT_FDCWD, "/proc", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
 
 	return from < 0 ? -1 : mount_tree_clone(from, attributes | MOUNT_ATTR_NOEXEC);
+}
+
+bool mount_proc_has(int entry) {
+	struct statfs fs;
+
+	return fstatfs(entry, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC;
 }

@@ -410,7 +410,9 @@ static int do_mask_file(struct ground *g, const struct mount *m, struct err *e) 
 		g->masked ? 0 : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	int tree = mount_tree_clone(g->mask, attributes);
 	if (tree < 0 || mount_tree_attach(tree, to) != 0) {
-		return fail(e, "cannot hide", m);
+		bool hidden = tree >= 0 && errno == ENOENT && g->kit->plan->shares_proc &&
+			      !mount_proc_has(to);
+		return hidden ? 0 : fail(e, "cannot hide", m);
 	}
 	kit_leave_fd(g->kit, to);
 	kit_leave_fd(g->kit, g->mask);

@@ -14,13 +14,15 @@
  *           limits), or after mounts.c (the new /proc/sys is read-only) or
  *           capabilities.c (writing needs CAP_SYS_RESOURCE in the namespace).
  * Fails:    closed.  Only a limit that this kernel was built without is skipped.  Where /proc/sys
- * is read-only, as in containers, the run is planned again (plan.shares_proc) and has no limits of
- * this layer: the seccomp filter and the missing capabilities forbid nested user namespaces. */
+ * is read-only, as in containers, a procfs of its own has the files, too.  If the kernel allows
+ * none, the run is planned again (plan.shares_proc) and has no limits of this layer: the seccomp
+ * filter and the missing capabilities forbid nested user namespaces. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
 #include "linux/early.h"
 #include "linux/layers/unplanned.h"
+#include "linux/mount_api.h"
 #include "linux/raw_call.h"
 
 #include <errno.h>
@@ -64,9 +66,8 @@ static long write_quota(long dir, const struct quota *q, bool nested) {
 	return n == len ? 0 : n < 0 ? n : -EIO;
 }
 
-long quotas_lower(bool nested) {
-	long dir = raw_call(SYS_openat, AT_FDCWD, raw_pointer(QUOTA_DIR),
-			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+static long lower_in(int at, const char *path, bool nested) {
+	long dir = raw_call(SYS_openat, at, raw_pointer(path), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	long rc = dir < 0 ? dir : 0;
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(quotas); i++) {
@@ -78,11 +79,26 @@ long quotas_lower(bool nested) {
 	return rc;
 }
 
+long quotas_lower(bool nested) {
+	return lower_in(AT_FDCWD, QUOTA_DIR, nested);
+}
+
+/* The kernel allows a new procfs where another mount of one has no entry covered, as LXC makes one
+ * for nested containers. */
+static long lower_in_own_procfs(bool nested) {
+	auto_fd tree =
+		tree_new("proc", NULL, 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return tree < 0 ? -EROFS : lower_in(tree, "sys/user", nested);
+}
+
 static int quotas_enter(struct kit *k, struct err *e) {
 	if (k->plan->shares_proc || (early_has_quotas(k->early) && !k->plan->inner)) {
 		return 0;
 	}
 	long rc = quotas_lower(k->plan->inner);
+	if (rc == -EROFS) {
+		rc = lower_in_own_procfs(k->plan->inner);
+	}
 	if (rc != 0) {
 		errno = (int)-rc;
 		return err_host(e, rc == -EROFS ? ERR_NO_PROC : ERR_NO_NAMESPACES, "quotas",
