@@ -118,7 +118,7 @@ const struct container_row container_rows[CONTAINER_KINDS] = {
 			.name = "systemd-nspawn",
 			.landlock = "systemd-nspawn "
 				    "--system-call-filter=\"landlock_create_ruleset "
-				    "landlock_add_rule landlock_restrict_self\"",
+				    "landlock_add_rule landlock_restrict_self pidfd_getfd\"",
 			.proc = "start systemd-nspawn with SYSTEMD_NSPAWN_API_VFS_WRITABLE=yes in "
 				"its environment",
 		},

@@ -26,6 +26,7 @@ import ladder  # noqa: E402  the paths have to be set first
 import filters  # noqa: E402
 import containers  # noqa: E402
 import cri  # noqa: E402
+import managers  # noqa: E402
 import memory  # noqa: E402
 import nested  # noqa: E402
 from harness import PATIENCE, Suite, check, contains, equal  # noqa: E402
@@ -298,6 +299,7 @@ def run(options, suite):
     if not options.quick:
         containers.register(suite)
         cri.register(suite)
+        managers.register(suite)
     status = suite.run(options.only, options.jobs)
     write_report(options.report, suite.answers)
     return status
