@@ -144,7 +144,7 @@ class Docker:
         self.socket = f"unix://{box.dir}/d.sock"
         self.log = open(f"{box.dir}/log", "wb")  # closed with the daemon
         self.daemon = subprocess.Popen(
-            ["dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs",
+            [*self.before(), "--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs",
              f"--data-root={box.dir}/data", f"--exec-root={box.dir}/exec", f"--pidfile={box.dir}/pid", "-H", self.socket,
              *([f"--add-runtime=corral={runtime}"] if runtime else [])],
             stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True)
@@ -157,6 +157,10 @@ class Docker:
         except BaseException:
             self.close()
             raise
+
+    def before(self):
+        """The daemon, and what starts it."""
+        return ["dockerd"]
 
     def wait(self):
         end = time.monotonic() + PATIENCE * 6
@@ -182,6 +186,32 @@ class Docker:
         end_daemon(self.daemon)
         self.log.close()
         remove(f"{self.box.dir}/data", f"{self.box.dir}/exec")
+
+
+class RootlessDocker(Docker):
+    """A dockerd of an ordinary user: rootlesskit makes it root of a user namespace."""
+
+    SCRIPT = "/usr/share/docker.io/contrib/dockerd-rootless.sh"  # where Debian has it
+    # Ids for the user, and control groups of one version.
+    PLACE = ("{{ umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; }} 2>/dev/null; "
+             "mount --bind {0} /etc/subuid && mount --bind {0} /etc/subgid && exec \"$@\"")
+
+    def __init__(self, box, runtime=None):
+        needs("rootlesskit", "newuidmap", "setpriv")
+        if not os.path.exists(self.SCRIPT):
+            raise Skip(f"{self.SCRIPT} does not exist")
+        for name in ("data", "exec", "xdg"):
+            box.mkdir(name, 0o700)
+        box.write("ids", f"{box.user.name}:300000:65536\n")
+        super().__init__(box, runtime)
+
+    def before(self):
+        box, user = self.box, self.box.user
+        kit = {"NET": "host", "PORT_DRIVER": "none", "MTU": "0", "FLAGS": f"--state-dir={box.dir}/xdg/kit"}
+        return ["unshare", "-m", "--propagation", "private", "/bin/sh", "-c", self.PLACE.format(f"{box.dir}/ids"), "sh",
+                "setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", "--", "env", f"HOME={box.home}",
+                f"XDG_RUNTIME_DIR={box.dir}/xdg", f"PATH={PATH}",
+                *(f"DOCKERD_ROOTLESS_ROOTLESSKIT_{key}={value}" for key, value in kit.items()), self.SCRIPT]
 
 
 def blob(place, data):
@@ -304,6 +334,9 @@ SETTINGS = (
     (Docker, "docker, no profile", ("--security-opt=seccomp=unconfined",), "full", {"pid"}, "systempaths=unconfined"),
     (Docker, "docker, no profile, no masks",
      ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined"), "full", set(), None),
+    (RootlessDocker, "rootless docker, default", (), "standard", {"pid"}, "seccomp=unconfined"),
+    (RootlessDocker, "rootless docker, no profile", ("--security-opt=seccomp=unconfined",), "full", {"pid"},
+     "systempaths=unconfined"),
     (Containerd, "containerd, its seccomp profile", ("--seccomp",), "standard", {"pid"}, "seccomp=unconfined"),
     (Containerd, "containerd, no profile", (), "full", {"pid"}, "systempaths=unconfined"),
 )
@@ -336,7 +369,7 @@ def ask_level(engine, flags, row):
     level, lost, flag = row
     status = engine.run(engine.box.corral, "status", "--json", flags=flags).exited(0).json
     equal(status["level"], level, "the level")
-    kind = type(engine).__name__.lower()
+    kind = type(engine).__name__.lower().removeprefix("rootless")
     equal(status["mechanisms"]["container"], kind, "the runtime that status names")
     if flag is not None:
         contains(json.dumps(status["remedies"]), flag, "the flag that raises it")
@@ -366,7 +399,9 @@ def register_levels(suite):
     for engine, name, flags, *row in SETTINGS:
         line = Line(name, " ".join(flags), "namespaces" if row[0] == "full" else "landlock", *row[:2])
 
-        @suite.test(f"{name}: the level, its guarantees, and the flag that raises it", user=False, root=True)
+        rootless = engine is RootlessDocker
+
+        @suite.test(f"{name}: the level, its guarantees, and the flag that raises it", user=rootless, root=not rootless)
         def one(box, engine=engine, flags=flags, row=row, line=line):
             good = False
             try:
