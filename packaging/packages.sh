@@ -33,14 +33,14 @@ check="$build libseccomp-dev clang clang-format clang-tidy cppcheck shellcheck
 # without one its rows are skipped and say so.  libclang-rt: the fuzzers.
 # podman, crun, uidmap: a rootless container, one of the hosts of tests/hosts.
 # docker.io, runc, catatonit: the other engine, and what both need for tests/docker.  rootlesskit: dockerd of a user.
-# containerd: with runc and python3-grpcio the pods of tests/hosts/cri.py.
+# containerd: with runc and python3-grpcio the pods of tests/hosts/cri.py; containernetworking-plugins: their network.
 # lxc, systemd-container, runsc: containers without such an engine, and gVisor's kernel (tests/hosts/managers.py).
 # spin: the model of who ends whom, src/linux/lifetime.pml.
 # lld, llvm: ld64.lld and llvm-nm, for corral for macOS (tests/seatbelt).
 # gcc-mingw-w64-x86-64, wine, wine64: corral.exe, and what of it runs here (tests/windows).
 # chromium: the page of `corral ui` in a browser.
 # aria2, mariadb-client-core, wget2, python3-aiohttp, -httpx, -websockets: clients in the network lab.
-proof="$check libclang-rt-14-dev podman crun uidmap catatonit docker.io rootlesskit runc containerd lxc systemd-container runsc gcc-mingw-w64-x86-64 wine wine64
+proof="$check libclang-rt-14-dev podman crun uidmap catatonit docker.io rootlesskit runc containerd lxc systemd-container runsc containernetworking-plugins gcc-mingw-w64-x86-64 wine wine64
 	ack acl ant aria2 attr autoconf automake bc bear bison black busybox-static bzip2 ccache chromium chrpath clang-tools cpio cron cscope dbus diffstat dnsutils
 	dos2unix ed entr expect fakeroot fd-find file flex fp-compiler gawk gettext gfortran git-lfs gnat golang-go gradle graphviz groovy junit4
 	inotify-tools libhamcrest-java libomp-dev llvm lz4 nano ncal uuid-runtime wdiff universal-ctags rake

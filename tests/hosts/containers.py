@@ -252,6 +252,7 @@ class Containerd:
     """A containerd of the test's own, used by ctr, without its CRI."""
 
     PROGRAMS = ("containerd", "ctr", "runc", "containerd-shim-runc-v2")
+    before = ()  # words that start the daemon
     CONFIG = """version = 2
 root = "{0}/cdata"
 state = "{0}/cstate"
@@ -267,7 +268,7 @@ address = "{0}/c.sock"
         box.write("containerd.toml", self.settings())
         self.flags = [f"--runc-root={box.dir}/runc", *([f"--runc-binary={runtime}"] if runtime else [])]
         self.log = open(f"{box.dir}/clog", "wb")  # closed with the daemon
-        self.daemon = subprocess.Popen(["containerd", "--config", f"{box.dir}/containerd.toml"], stdout=self.log,
+        self.daemon = subprocess.Popen([*self.before, "containerd", "--config", f"{box.dir}/containerd.toml"], stdout=self.log,
                                        stderr=subprocess.STDOUT, start_new_session=True)
         try:
             end = time.monotonic() + PATIENCE * 6

@@ -2,7 +2,8 @@
 """Pods of Kubernetes: containerd's CRI, as a kubelet calls it, with `corral oci` as a runtime handler.
 
 The settings are those of packaging/oci, with the paths of the test.  Each row runs in a pod of the handler "corral" and,
-as its control, in one of the default handler, runc.  The pods have the host's network, so that no CNI plugin is needed.
+as its control, in one of the default handler, runc.  The pods have the host's network, so that no CNI plugin is needed;
+those of Networked have one of Debian's plugin "bridge", in a network namespace that is the node.
 
 Should:   send the messages of a kubelet: the RuntimeService of CRI v1 over containerd's socket.
 Must not: use a containerd of the machine, pull an image, or leave a pod behind.
@@ -135,6 +136,7 @@ conf_dir = "{0}/cni"
 """ % IMAGE
     linked = True  # /var/run, as in the images of distributions
     passes = False  # annotations of a pod
+    network = NODE
 
     def __init__(self, box, _=None):
         needs(*self.PROGRAMS)
@@ -199,7 +201,7 @@ class Pod:
 
     def __init__(self, cri, handler, kind="baseline", shared=False, annotations=()):
         self.cri, self.box, self.kind, self.count = cri, cri.box, kind, 0
-        self.namespaces = {1: NODE, 2: POD if shared else CONTAINER}
+        self.namespaces = {1: cri.network, 2: POD if shared else CONTAINER}
         cri.count += 1
         self.annotations = [{1: key, 2: value} for key, value in annotations]
         self.logs = self.box.mkdir(f"logs{cri.count}")
@@ -446,6 +448,56 @@ class Passing(Cri):
         return super().settings().replace(head, head + 'pod_annotations = ["*"]\ncontainer_annotations = ["*"]\n')
 
 
+class Networked(Cri):
+    """Pods with a network of their own, and a handler whose policy lets the command use it."""
+
+    PLUGINS = "/usr/lib/cni"
+    GATEWAY = "10.99.98.1"
+    before = ("unshare", "--net", "--")
+    network = POD
+
+    def __init__(self, box, _=None):
+        if not os.path.exists(f"{self.PLUGINS}/bridge"):
+            raise Skip("containernetworking-plugins is not installed")
+        box.write("cni/net.conflist", json.dumps({"cniVersion": "0.4.0", "name": "pods", "plugins": [
+            {"type": "bridge", "bridge": "pods", "isGateway": True,
+             "ipam": {"type": "host-local", "dataDir": f"{box.dir}/addresses", "subnet": "10.99.98.0/24"}}]}))
+        box.write("open.toml", '[net]\nmode = "full"\n')
+        box.write("corral-oci-open", f'#!/bin/sh\nexec {box.corral} oci --pods --container-policy {box.dir}/open.toml --runtime '
+                                     f'{shutil.which("runc", path=PATH)} -- "$@"\n', 0o755)
+        self.was_there = os.path.exists("/var/lib/cni")
+        super().__init__(box)
+        # The node: what listens on its address of the bridge.
+        self.node = subprocess.Popen(["nsenter", f"--net=/proc/{self.daemon.pid}/ns/net", "python3", "-c",
+                                      "import socket\ns = socket.create_server(('', 0))\nprint(s.getsockname()[1], flush=True)\n"
+                                      "while True:\n s.accept()[0].close()"], stdout=subprocess.PIPE, text=True)
+        self.port = self.node.stdout.readline().strip()
+
+    def settings(self):
+        kinds = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.open'
+        return super().settings().replace(f'bin_dir = "{self.box.dir}/cni"', f'bin_dir = "{self.PLUGINS}"').replace(
+            "restrict_oom", "netns_mounts_under_state_dir = true\nrestrict_oom") + (
+            f'{kinds}]\nruntime_type = "io.containerd.runc.v2"\n{kinds}.options]\nBinaryName = "{self.box.dir}/corral-oci-open"\n')
+
+    def close(self):
+        if hasattr(self, "node"):
+            self.node.kill()
+            self.node.wait()
+            self.node.stdout.close()
+        super().close()
+        if not self.was_there:
+            shutil.rmtree("/var/lib/cni", ignore_errors=True)
+
+
+def ask_network(cri):
+    """The pod's network is that of its plugin; the command reaches it with runc, and by a policy that allows it."""
+    for handler, reaches in (("corral", False), ("open", True), ("", True)):
+        with Pod(cri, handler) as pod:
+            status, out, err = pod.run("bash", "-c", f"(exec 3<>/dev/tcp/{cri.GATEWAY}/{cri.port}) 2>/dev/null && echo network; "
+                                       "sed -n 's/^ *\\(e[a-z0-9]*\\):.*/\\1/p' /proc/net/dev")
+            equal((status, out), (0, ["network", "eth0"] if reaches else []), f"what handler {handler!r} reaches and sees ({err})")
+
+
 class Unlinked(Cri):
     """With an image in which /var/run is a directory."""
 
@@ -461,6 +513,7 @@ ROWS = (
     ("ExecSync does not go past the sandbox, and ends in its time", Cri, ask_exec),
     ("the service account is not readable", Cri, ask_token),
     ("the service account is not readable where /var/run is a directory", Unlinked, ask_token),
+    ("the network of a CNI plugin is not reached without a policy", Networked, ask_network),
     ("annotations of a pod do not switch the sandbox off", Cri, ask_annotations),
     ("annotations that containerd passes do not switch the sandbox off", Passing, ask_annotations),
     ("StopContainer lets the command end by itself", Cri, ask_stop),
