@@ -332,6 +332,8 @@ def ask_command(cri, kind="baseline"):
             check(out, f"corral status: {status}, {err}")
             found = json.loads("".join(out))["mechanisms"]
             equal(found["inside_corral"], bool(level), f"inside_corral of corral status, handler {handler!r}")
+            if not level:
+                equal(found["container"], "kubernetes pod, containerd", "the runtime that status names")
 
 
 def ask_restricted(cri):
