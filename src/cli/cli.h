@@ -112,6 +112,9 @@ extern const size_t verbs_count;
 const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,
 			     struct corral_error *err);
 
+/* Whether the word is the first half of a verb of two words, such as "policy" of "policy show". */
+bool verb_is_group(const char *word);
+
 /* Parses the options and the other arguments into inv; inv->verb and inv->policy are set. */
 int options_parse(struct invocation *inv, char **words, size_t nwords, struct corral_error *err);
 
@@ -195,6 +198,11 @@ void secret_offer_passphrase(struct invocation *inv);
 
 /* Prints the help of a verb; NULL for the overview. */
 int help_print(const struct verb *verb, struct corral_error *err);
+
+/* Likewise for the verbs of two words that begin with `word`, such as "policy", where that alone is
+ * none. */
+bool help_is_of_group(const char *word);
+int help_print_group(const char *word, struct corral_error *err);
 
 /* `best` is the candidate nearest to `word`, or NULL when none is near. */
 struct nearest {

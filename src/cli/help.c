@@ -93,6 +93,34 @@ static void put_overview(struct buf *out) {
 		      "signal n.\n");
 }
 
+/* A word such as "policy" that begins verbs and is none itself. */
+bool help_is_of_group(const char *word) {
+	for (size_t i = 0; i < verbs_count; i++) {
+		if (streq(verbs[i].name, word)) {
+			return false;
+		}
+	}
+	return verb_is_group(word);
+}
+
+int help_print_group(const char *word, struct corral_error *err) {
+	struct buf out;
+	size_t len = strlen(word);
+
+	buf_init(&out);
+	buf_printf(&out, "usage: corral %s SUBCOMMAND [options]\n\nsubcommands:\n", word);
+	for (size_t i = 0; i < verbs_count; i++) {
+		const struct verb *v = &verbs[i];
+		if (strncmp(v->name, word, len) == 0 && v->name[len] == ' ') {
+			buf_printf(&out, "  %-*s %s\n", VERB_WIDTH, v->name, v->summary);
+		}
+	}
+	buf_printf(&out, "\nOptions of a subcommand: corral %s SUBCOMMAND --help\n", word);
+	int rc = buf_failed(&out) ? memory_error(err) : print_text(out.data, err);
+	buf_done(&out);
+	return rc;
+}
+
 int help_print(const struct verb *verb, struct corral_error *err) {
 	struct buf out;
 
@@ -111,6 +139,9 @@ int verb_help(struct invocation *inv, struct corral_error *err) {
 	const struct verb *verb = NULL;
 	size_t used = 0;
 
+	if (inv->nwords == 1 && help_is_of_group(inv->words[0])) {
+		return help_print_group(inv->words[0], err);
+	}
 	if (inv->nwords > 0) {
 		verb = verb_find(inv->words, inv->nwords, &used, err);
 		if (verb == NULL) {

@@ -251,8 +251,7 @@ static bool verb_matches(const struct verb *verb, char **words, size_t nwords, s
 	return true;
 }
 
-/* True for the first half of a verb of two words, such as "policy" of "policy show". */
-static bool is_group(const char *word) {
+bool verb_is_group(const char *word) {
 	size_t len = strlen(word);
 
 	for (size_t i = 0; i < verbs_count; i++) {
@@ -282,7 +281,7 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	struct nearest n;
 	char given[128], remedy[160];
 	/* "policy" alone is half a verb; the next argument is the other half. */
-	bool group = is_group(words[0]);
+	bool group = verb_is_group(words[0]);
 	bool two = group && nwords > 1 && words[1][0] != '-';
 
 	if (group && !two) {
@@ -335,6 +334,10 @@ static int keep_argv(struct invocation *inv, struct corral_error *err) {
 	return 0;
 }
 
+static bool is_help(const char *word) {
+	return streq(word, "--help") || streq(word, "-h");
+}
+
 static int invoke(struct invocation *inv, char **words, size_t nwords, struct corral_error *err) {
 	size_t used = 0;
 
@@ -343,7 +346,7 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 			err, "run a command: corral run -- COMMAND; list the verbs: corral help",
 			"no verb given");
 	}
-	if (streq(words[0], "--help") || streq(words[0], "-h")) {
+	if (is_help(words[0])) {
 		return help_print(NULL, err);
 	}
 	if (streq(words[0], "--version")) {
@@ -356,6 +359,9 @@ static int invoke(struct invocation *inv, char **words, size_t nwords, struct co
 	}
 	if (streq(words[0], CONTAINER_START_WORD)) {
 		return check_caller(err) == 0 ? container_start_main(words + 1, nwords - 1) : -1;
+	}
+	if (nwords == 2 && is_help(words[1]) && help_is_of_group(words[0])) {
+		return help_print_group(words[0], err);
 	}
 	if (words[0][0] == '-') {
 		return usage_error(err, "options follow the verb: corral run [options] -- COMMAND",

@@ -154,6 +154,19 @@ def register(suite):
         for option in ("--timeout", "--workspace", "--json", "--policy", "-c"):
             contains(box.corral_("run", "--help").out, option, "run --help")
 
+    @test("help of the first half of a verb lists its subcommands")
+    def _(box):
+        listed = re.findall(r"^  ([a-z]+)((?: [a-z]+)?)  ", box.corral_("--help").exited(0).out.split("verbs:")[1], re.MULTILINE)
+        whole = {first for first, second in listed if not second}
+        halves = {first for first, second in listed if second} - whole
+        check({"home", "audit", "secret", "policy", "session"} <= halves, f"halves: {halves}")
+        for half in halves:
+            done = box.corral_(half, "--help").exited(0)
+            equal((done.out, done.err), (box.corral_("help", half).exited(0).out, ""), f"help {half}")
+            for first, second in listed:
+                equal(f"\n  {first}{second} " in done.out, first == half and bool(second), f"{first}{second} in the help of {half}")
+            box.corral_(half).exited(2).said("needs a subcommand")
+
     @test("completion scripts are valid and know the options")
     def _(box):
         for shell in ("bash", "zsh", "fish"):
