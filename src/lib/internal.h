@@ -122,11 +122,14 @@ struct stray {
 	struct timespec changed;
 };
 
-/* Names at the top of the private home before a run. */
+/* Names at the top of the private home before a run, and in other directories of it.  A run with
+ * grants in more directories is not told what lies beside the last ones. */
+#define PLACES_MAX 32
 struct stray_watch {
 	struct arena arena;
-	const struct plan *plan; /* NULL: there is no private home that is kept */
-	const char *beside;      /* a second directory, as a path beneath the home; NULL */
+	const struct plan *plan;        /* NULL: there is no private home that is kept */
+	const char *places[PLACES_MAX]; /* these, as paths beneath the home */
+	size_t nplaces;
 	struct stray *names;
 	size_t n, cap;
 	bool local; /* the home has a .local */

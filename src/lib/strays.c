@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds files that a command created or changed at the top of its private home, in its .local/bin,
- * or beside the workspace, where the user does not find them: with the workspace at ~/proj or at
- * ~/go/src/proj, ../result.txt is one, and after `make install PREFIX=~/.local` a program that the
- * shell outside does not find.  Elsewhere the directories above the workspace are read-only
- * (plan/home.c).
+ * beside the workspace or beside a grant, where the user does not find them: with the workspace at
+ * ~/proj or at ~/go/src/proj, ../result.txt is one, with --read ~/data/set ~/data/new, and after
+ * `make install PREFIX=~/.local` a program that the shell outside does not find.  Elsewhere the
+ * directories above the workspace are read-only (plan/home.c).
  *
  * Compares the names before and after the run; for a file with the same name also inode number,
  * size and ctime.  The ctime alone is not enough: two runs may fall into one tick of the kernel's
@@ -123,6 +123,64 @@ static const char *beside_workspace(struct stray_watch *w) {
 	return home_is_for_tools(rest, strcspn(rest, "/")) ? arena_strdup(&w->arena, rest) : NULL;
 }
 
+static bool add_place(struct stray_watch *w, const char *dir, size_t len) {
+	for (size_t i = 0; i < w->nplaces; i++) {
+		if (strncmp(w->places[i], dir, len) == 0 && w->places[i][len] == '\0') {
+			return true;
+		}
+	}
+	const char *kept = w->nplaces < PLACES_MAX ? arena_strndup(&w->arena, dir, len) : NULL;
+	if (kept == NULL) {
+		return false;
+	}
+	w->places[w->nplaces++] = kept;
+	return true;
+}
+
+/* Whether the directory is in a tree of the host that is mounted in the home, or is above the
+ * workspace, where it is read-only. */
+static bool is_of_host(const struct plan *plan, const char *dir, size_t len) {
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof path, "%.*s", (int)len, dir);
+	if (plan->workspace_at != NULL && path_within(plan->workspace_at, path)) {
+		return true;
+	}
+	for (size_t i = 0; i < plan->nmounts; i++) {
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(path, m->target) &&
+		    !path_within(plan->home_at, m->target)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The directories between the home and a grant in it.  Without namespaces the home has a symlink
+ * to the grant at the place that the grant has in the caller's. */
+static void add_beside_grants(struct stray_watch *w) {
+	const struct plan *plan = w->plan;
+	const char *home = plan_lacks_namespaces(plan) ? plan->home_own : plan->home_at;
+
+	for (size_t i = 0; home != NULL && i < plan->nmounts; i++) {
+		const char *target = plan->mounts[i].target, *first = target + strlen(home) + 1;
+		if (plan->mounts[i].kind == MOUNT_PIN || !path_within(target, home) ||
+		    streq(target, home) || path_within(target, plan->home_source)) {
+			continue;
+		}
+		const char *slash = strchr(first, '/');
+		if (slash == NULL || home_is_for_tools(first, (size_t)(slash - first))) {
+			continue;
+		}
+		for (; slash != NULL; slash = strchr(slash + 1, '/')) {
+			if (!is_of_host(plan, target, (size_t)(slash - target)) &&
+			    !add_place(w, first, (size_t)(slash - first))) {
+				return; /* what is beside the other ones is not told */
+			}
+		}
+	}
+}
+
 /* -1 with errno.  Follows no link: the command controls the content of the home. */
 static int open_place(const struct stray_watch *w, const char *beside) {
 	auto_fd home = open(w->plan->home_source, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -184,15 +242,21 @@ static void scan(struct stray_watch *w, struct corral_result *r) {
 	if (w->local) {
 		scan_dir(w, PROGRAMS, r);
 	}
-	if (w->beside != NULL && !streq(w->beside, PROGRAMS)) {
-		scan_dir(w, w->beside, r);
+	for (size_t i = 0; i < w->nplaces; i++) {
+		scan_dir(w, w->places[i], r);
 	}
 }
 
 void strays_begin(struct stray_watch *w, const struct plan *plan) {
 	*w = (struct stray_watch){.plan = plan->home_source == NULL ? NULL : plan};
 	arena_init(&w->arena);
-	w->beside = w->plan == NULL ? NULL : beside_workspace(w);
+	if (w->plan != NULL) {
+		const char *beside = beside_workspace(w);
+		if (beside != NULL && !streq(beside, PROGRAMS)) {
+			(void)add_place(w, beside, strlen(beside)); /* the first fits */
+		}
+		add_beside_grants(w);
+	}
 	scan(w, NULL);
 }
 

@@ -426,6 +426,35 @@ def register(suite):
             equal(box.run("--level", level, "-c", "~/.local/bin/tool; mkdir ~/.local/lib", cwd=ws).exited(0).err, "", "a later run")
             box.corral_("home", "clean", ws).exited(0)
 
+    @test("work that a command puts beside a grant in HOME is told, at both levels", root=True)
+    def _(box):
+        box.mkdir("home/project")
+        box.write("home/set/in/file", "data\n")
+        box.write("home/.tool/file", "data\n")
+        ws = f"{box.home}/project"
+        for level in ("full", "standard"):
+            for option in ("--read", "--write"):
+                grant = ("--level", level, option, f"{box.home}/set/in/file")
+                quiet = box.run(*grant, "-c", "cat ~/set/in/file", cwd=ws).exited(0)
+                equal((quiet.out, quiet.err), ("data\n", ""), "nothing is made")
+                for path in ("set/in/result", "set/other"):
+                    for text in ("r", "s"):
+                        done = box.run(*grant, "-c", f"echo {text} >~/{path}", cwd=ws).exited(0)
+                        done.said("private HOME", f"~/{path} (kept in", "--write")
+                        kept = done.err.split("(kept in ")[1].split(")")[0]
+                        equal(box.read(f"{kept}/{path}"), f"{text}\n", "where it is kept")
+                        check(not box.exists(f"home/{path}"), "it is on the host")
+                box.corral_("home", "clean", ws).exited(0)
+            box.run("--level", level, "--write", f"{box.home}/set/in", "-c", f"touch {box.home}/set/in/{level}", cwd=ws).exited(0)
+            check(box.exists(f"home/set/in/{level}"), "a granted directory")
+            for grant in (f"{box.home}/set", f"{box.home}/set/in/file"):
+                quiet = box.run("--level", level, "--write", f"{box.home}/set", "--read", grant, "-c",
+                                f"touch {box.home}/set/in/more", cwd=ws).exited(0)
+                equal(quiet.err, "", "beside a grant in a granted directory")
+            quiet = box.run("--level", level, "--read", f"{box.home}/.tool/file", "-c", "touch ~/.tool/cache", cwd=ws).exited(0)
+            equal(quiet.err, "", "beside a grant among settings")
+            box.corral_("home", "clean", ws).exited(0)
+
     @test("work that a command puts at the top of HOME is told, with the place where it is kept, and a file again when it changes",
           root=True)
     def _(box):
