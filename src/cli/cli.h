@@ -157,6 +157,10 @@ int result_print(const struct result_place *place, const char *text, struct corr
 /* Prints one line on stderr, with the prefix "corral: ". */
 void print_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* strays.c: prints the files that the command wrote into the private home, where the user does not
+ * look for them, and the grant that would have kept the first one. */
+void note_strays(const struct corral_result *result);
+
 /* The status for a person, and a note if the streams lost data, else "". */
 #define LOST_NOTE 128
 int lost_status(const struct corral_result *result, char ret_note[LOST_NOTE]);

@@ -81,7 +81,6 @@ static void print_warning(void *arg, const char *text) {
 
 /* Longer lists are not read. */
 #define CREATED_SHOWN 3
-#define STRAYS_SHOWN 5
 #define LEAKS_SHOWN 5
 #define DENIALS_SHOWN 5
 
@@ -141,32 +140,6 @@ static void note_created(const struct invocation *inv, const struct corral_resul
 	}
 	if (!buf_failed(&line)) {
 		print_note("the command created files that run later on the host: %s", line.data);
-	}
-	buf_done(&line);
-}
-
-/* The command wrote files into the private HOME, where the user does not look for them. */
-static void note_strays(const struct corral_result *result) {
-	const char *name;
-	struct buf line;
-
-	if (corral_result_home(result) == NULL) {
-		return;
-	}
-	buf_init(&line);
-	for (size_t i = 0; (name = corral_result_stray(result, i)) != NULL; i++) {
-		if (i == STRAYS_SHOWN) {
-			buf_puts(&line, ", ...");
-			break;
-		}
-		buf_printf(&line, "%s~/%s", i == 0 ? "" : ", ", name);
-	}
-	if (!buf_failed(&line)) {
-		str_hide_controls(line.data, false);
-		print_note(
-			"the command created files in the private HOME, not in yours: %s (kept in "
-			"%s); to make a directory of yours writable: --write DIR",
-			line.data, corral_result_home(result));
 	}
 	buf_done(&line);
 }

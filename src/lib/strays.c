@@ -123,32 +123,27 @@ static const char *beside_workspace(struct stray_watch *w) {
 	return home_is_for_tools(rest, strcspn(rest, "/")) ? arena_strdup(&w->arena, rest) : NULL;
 }
 
-static bool add_place(struct stray_watch *w, const char *dir, size_t len) {
+static void add_place(struct stray_watch *w, const char *dir, size_t len) {
 	for (size_t i = 0; i < w->nplaces; i++) {
 		if (strncmp(w->places[i], dir, len) == 0 && w->places[i][len] == '\0') {
-			return true;
+			return;
 		}
 	}
 	const char *kept = w->nplaces < PLACES_MAX ? arena_strndup(&w->arena, dir, len) : NULL;
-	if (kept == NULL) {
-		return false;
+	if (kept != NULL) {
+		w->places[w->nplaces++] = kept;
 	}
-	w->places[w->nplaces++] = kept;
-	return true;
 }
 
 /* Whether the directory is in a tree of the host that is mounted in the home, or is above the
  * workspace, where it is read-only. */
-static bool is_of_host(const struct plan *plan, const char *dir, size_t len) {
-	char path[PATH_MAX];
-
-	(void)snprintf(path, sizeof path, "%.*s", (int)len, dir);
-	if (plan->workspace_at != NULL && path_within(plan->workspace_at, path)) {
+static bool is_of_host(const struct plan *plan, const char *dir) {
+	if (plan->workspace_at != NULL && path_within(plan->workspace_at, dir)) {
 		return true;
 	}
-	for (size_t i = 0; i < plan->nmounts; i++) {
+	for (size_t i = 0; i < plan->nmounts && !plan_lacks_namespaces(plan); i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind != MOUNT_PIN && path_within(path, m->target) &&
+		if (m->kind != MOUNT_PIN && path_within(dir, m->target) &&
 		    !path_within(plan->home_at, m->target)) {
 			return true;
 		}
@@ -156,27 +151,39 @@ static bool is_of_host(const struct plan *plan, const char *dir, size_t len) {
 	return false;
 }
 
-/* The directories between the home and a grant in it.  Without namespaces the home has a symlink
- * to the grant at the place that the grant has in the caller's. */
+/* The directories between the home and the grant.  Without namespaces the home has a symlink to the
+ * grant at the place that the grant has in the caller's, which scan_dir() does not follow, or a
+ * directory that a command of an earlier run left there. */
+static void add_beside(struct stray_watch *w, const char *home, const struct mount *grant) {
+	const char *first = grant->target + strlen(home) + 1, *slash = first;
+	bool itself = plan_lacks_namespaces(w->plan) && !grant->is_file;
+	char dir[PATH_MAX];
+
+	if (home_is_for_tools(first, strcspn(first, "/"))) {
+		return;
+	}
+	while ((slash = strchr(slash, '/')) != NULL || itself) {
+		size_t len = slash == NULL ? strlen(first) : (size_t)(slash - first);
+		(void)snprintf(dir, sizeof dir, "%s/%.*s", home, (int)len, first);
+		if (!is_of_host(w->plan, dir)) {
+			add_place(w, first, len);
+		}
+		if (slash == NULL) {
+			return;
+		}
+		slash++;
+	}
+}
+
 static void add_beside_grants(struct stray_watch *w) {
 	const struct plan *plan = w->plan;
 	const char *home = plan_lacks_namespaces(plan) ? plan->home_own : plan->home_at;
 
 	for (size_t i = 0; home != NULL && i < plan->nmounts; i++) {
-		const char *target = plan->mounts[i].target, *first = target + strlen(home) + 1;
-		if (plan->mounts[i].kind == MOUNT_PIN || !path_within(target, home) ||
-		    streq(target, home) || path_within(target, plan->home_source)) {
-			continue;
-		}
-		const char *slash = strchr(first, '/');
-		if (slash == NULL || home_is_for_tools(first, (size_t)(slash - first))) {
-			continue;
-		}
-		for (; slash != NULL; slash = strchr(slash + 1, '/')) {
-			if (!is_of_host(plan, target, (size_t)(slash - target)) &&
-			    !add_place(w, first, (size_t)(slash - first))) {
-				return; /* what is beside the other ones is not told */
-			}
+		const struct mount *m = &plan->mounts[i];
+		if (m->kind != MOUNT_PIN && path_within(m->target, home) &&
+		    !streq(m->target, home) && !path_within(m->target, plan->home_source)) {
+			add_beside(w, home, m);
 		}
 	}
 }
@@ -223,7 +230,8 @@ static void scan_dir(struct stray_watch *w, const char *beside, struct corral_re
 	long n = 0;
 	auto_fd fd = open_place(w, beside);
 	if (fd < 0) {
-		w->blind = w->blind || beside == NULL || errno != ENOENT;
+		bool none = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+		w->blind = w->blind || beside == NULL || !none;
 		return;
 	}
 	while (!w->blind && (n = syscall(SYS_getdents64, fd, space, sizeof space)) > 0) {
@@ -253,7 +261,7 @@ void strays_begin(struct stray_watch *w, const struct plan *plan) {
 	if (w->plan != NULL) {
 		const char *beside = beside_workspace(w);
 		if (beside != NULL && !streq(beside, PROGRAMS)) {
-			(void)add_place(w, beside, strlen(beside)); /* the first fits */
+			add_place(w, beside, strlen(beside));
 		}
 		add_beside_grants(w);
 	}

@@ -143,6 +143,13 @@ static bool make_point(int dir, int parent, const char *path, struct point p) {
 	return false;
 }
 
+/* An empty directory, which an earlier command left there, would hide the link to a grant. */
+static void make_room(int parent, const char *name, bool last, struct point p) {
+	if (last && p.link != NULL) {
+		(void)unlinkat(parent, name, AT_REMOVEDIR); /* any other file stays */
+	}
+}
+
 /* Creates the missing components one after the other. */
 static void make_path(int dir, const char *path, struct point p) {
 	char part[PATH_MAX];
@@ -158,6 +165,7 @@ static void make_path(int dir, const char *path, struct point p) {
 		if (parent < 0) {
 			return;
 		}
+		make_room(parent, name, path[i] == '\0', p);
 		if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 			continue;
 		}
