@@ -411,6 +411,25 @@ print(won)
         check(done.status != 0, "a file that is only readable is replaced")
         equal(box.read("home/.toolrc"), "s\n", "on the host")
 
+    @test("at level standard a save by rename reaches the file of HOME that the private home has a link to", root=True)
+    def _(box):
+        at = ("--level", "standard")
+        for name in (".toolrc", "set/file"):
+            path = box.write(f"home/{name}", "old\n", 0o640)
+            done = box.run(*at, "--write", path, "-c", f"sed -i s/old/a-longer-new/ ~/{name} && cat {path} && ls -A ~/{name}*").exited(0)
+            equal((done.out.split()[0], done.out.count("\n"), done.err), ("a-longer-new", 2, ""), "inside")
+            equal(box.read(f"home/{name}"), "a-longer-new\n", "on the host")
+            equal(os.stat(path).st_mode & 0o777, 0o640, "its mode")
+            box.run(*at, "--write", path, "-c", f"echo n >n && mv n ~/{name} && echo more >>~/{name}").exited(0)
+            equal(box.read(f"home/{name}"), "n\nmore\n", "from another directory, and open for writing after it")
+            done = box.run(*at, "--read", path, "-c", f"echo t >~/t; mv ~/t ~/{name}")
+            check(done.status != 0 and "~/t " in done.err, f"a file that is only readable is replaced: {done}")
+            done = box.run(*at, "--write", path, "-c", f"mkdir ~/d; python3 -c 'import os; os.rename(\"d\", \"{name}\")'; rm -r ~/d; "
+                           f"ln -s {path} ~/l; cd; echo x >y; mv y l; cat l; rm l; ln -s {box.home} away; echo z >away/z; cat away/z")
+            check("x\n" in done.out and "z\n" not in done.out, f"links of the command's own: {done}")
+            equal(box.read(f"home/{name}"), "n\nmore\n", "on the host")
+            check(not box.exists("home/z"), "a file beside it is on the host")
+
     @test("a rename onto a granted file copies no file that has a second name, no link and no directory")
     def _(box):
         path = box.write("home/.toolrc", "old\n")

@@ -184,8 +184,17 @@ static int check_later(const struct call *c, const struct moving *m) {
 	return r == 0 && (m->flags & RENAME_EXCHANGE) != 0 ? repository_move(c, m->to, m->from) : r;
 }
 
+static long save(const struct call *c, const struct resolved *from, const char *path) {
+	auto_place to;
+
+	to.fd = -1;
+	int r = resolve_name(c, AT_FDCWD, path, &to);
+	return r != 0 ? r : replace_or_refuse(c, from, &to, -EROFS);
+}
+
 static long move(const struct call *c, struct pair at, unsigned flags) {
 	auto_place from, to;
+	char granted[PATH_MAX];
 	struct moving m = {.from = &from, .to = &to, .flags = flags};
 
 	from.fd = to.fd = -1;
@@ -195,6 +204,9 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	int r = names_at(c, &at, &from, &to);
 	if (r == 0) {
 		look_at_entry(&from);
+		if (flags == 0 && replace_leads_to_grant(c, &to, granted)) {
+			return save(c, &from, granted);
+		}
 		if ((flags & RENAME_EXCHANGE) != 0) {
 			look_at_entry(&to);
 		}

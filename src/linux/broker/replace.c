@@ -9,12 +9,16 @@
  * mix of both contents for a moment, and a crash may leave such a mix.  The manual documents
  * that.
  *
+ * Without namespaces the private home has a symlink to such a file (linux/mount_points.h).  A
+ * rename onto the symlink is one onto the file, and refused where that is only readable.
+ *
  * Should:   leave both files unchanged when there is no space.
  * Must not: read or change a file with another hard link: both files must have st_nlink 1.
  * Fails:    closed, with the refusal of rename(2). */
 #include "linux/broker/replace.h"
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "linux/broker/verdict.h"
 
@@ -33,15 +37,34 @@ struct replacing {
 	long refusal;
 };
 
-static bool is_granted_file(const struct plan *plan, const char *path) {
+/* NULL: none. */
+static const struct mount *file_at(const struct plan *plan, const char *path) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
-		if (m->kind == MOUNT_BIND && m->is_file && m->writable && m->reach == REACH_WRITE &&
-		    streq(m->target, path)) {
-			return true;
+		if (m->kind == MOUNT_BIND && m->is_file && streq(m->target, path)) {
+			return m;
 		}
 	}
-	return false;
+	return NULL;
+}
+
+static bool is_granted_file(const struct plan *plan, const char *path) {
+	const struct mount *m = file_at(plan, path);
+	return m != NULL && m->writable && m->reach == REACH_WRITE;
+}
+
+bool replace_leads_to_grant(const struct call *c, const struct resolved *to, char ret[PATH_MAX]) {
+	const struct plan *plan = c->b->plan;
+	char text[PATH_MAX];
+
+	if (!plan_lacks_namespaces(plan) || plan->home_own == NULL || plan->home_at == NULL ||
+	    !path_within(to->real, plan->home_at) ||
+	    !path_rebase(to->real, plan->home_at, plan->home_own, ret, PATH_MAX) ||
+	    file_at(plan, ret) == NULL) {
+		return false;
+	}
+	ssize_t n = syscall(SYS_readlinkat, to->fd, to->name, text, sizeof text - 1);
+	return n >= 0 && (size_t)n == strlen(ret) && memcmp(text, ret, (size_t)n) == 0;
 }
 
 static bool is_single(int fd, struct stat *ret) {

@@ -11,4 +11,8 @@
 long replace_or_refuse(const struct call *c, const struct resolved *from, const struct resolved *to,
 		       long refusal);
 
+/* Without namespaces: whether the name is a symlink of the private home to a file that is granted
+ * by itself, for reading or writing, and its path. */
+bool replace_leads_to_grant(const struct call *c, const struct resolved *to, char ret[PATH_MAX]);
+
 #endif
