@@ -197,10 +197,18 @@ static int make_upper(struct cow_run *r, const char *workspace, struct err *e) {
 	}
 	r->upper = open_part(r->lock, "upper");
 	r->work = open_part(r->lock, "work");
-	if (r->upper < 0 || r->work < 0 || copy_mode(r->upper, workspace) != 0) {
+	if (r->upper < 0 || r->work < 0) {
 		return err_sys_at(e, COW_WHERE, "cannot create the upper directory in", r->dir);
 	}
-	return check_file_system(r->upper, r->dir, e) != 0 ? -1 : write_meta(r->lock, workspace, e);
+	/* First: a workspace without permission to write makes the upper directory such a one. */
+	if (check_file_system(r->upper, r->dir, e) != 0) {
+		return -1;
+	}
+	if (copy_mode(r->upper, workspace) != 0) {
+		return err_sys_at(e, COW_WHERE, "cannot set the mode of the upper directory in",
+				  r->dir);
+	}
+	return write_meta(r->lock, workspace, e);
 }
 
 static int open_parent(const char *dir) {

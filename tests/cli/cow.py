@@ -102,6 +102,20 @@ def register(suite):
                   f"corral discard {entry['id']}")
         equal(entry["workspace"], box.ws, "whose")
 
+    @test("--cow: a workspace without permission to write is copied as it is")
+    def _(box):
+        box.write("ws/file", "old\n")
+        os.chmod(box.ws, 0o500)
+        try:
+            done = box.run("--cow", "-c", "! touch new 2>&1; stat -c %a .; echo more >>file; cat file").exited(0)
+            check(done.out.endswith("500\nold\nmore\n") and "Permission denied" in done.out, f"inside: {done}")
+            box.corral_("discard", "--all").exited(0)
+            box.run("--cow", "true").exited(0)
+        finally:
+            os.chmod(box.ws, 0o700)
+        equal((box.read("ws/file"), sorted(os.listdir(box.ws))), ("old\n", ["file"]), "on the host")
+        equal(os.listdir(f"{box.home}/.local/state/corral/cow"), [], "left")
+
     @test("--cow: apply makes what the command would have made", root=True)
     def _(box):
         furnish(box)
