@@ -299,8 +299,9 @@ static void answer_allowed(struct why_ask *ask, struct path_facts *f, struct why
 /* Printed if no grant helps. */
 static const char *advice_of(struct why_ask *ask, const struct path_facts *f) {
 	const char *remedy = f->verdict.remedy;
+	enum refusal_cause cause = f->verdict.cause;
 
-	if (str_starts(remedy, "no option") || f->verdict.cause == CAUSE_NONE) {
+	if (str_starts(remedy, "no option") || cause == CAUSE_NONE || cause == CAUSE_GIT_MODULES) {
 		return why_text(ask, remedy);
 	}
 	if (streq(f->existing, f->own)) {

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/names.h"
+#include "plan/refusal_words.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,8 @@
 /* {path} the path, {rule} the rule with its pattern, {origin} where that was written, {at} the file
  * or directory that the rule is about; quoted for a shell: {PATH}, {DIR} the nearest directory
  * above it that is known to exist, {GRANT} the path, or {DIR} when it is missing, {OWN} the
- * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule.
+ * caller's file instead of the one in the private HOME, {EXCEPT} the exception from the rule,
+ * {MODULES} those that `git submodule add` needs.
  * {WRITE}: --write; in mode read-only, which --write contradicts, also the mode.
  * write: the remedy for ACCESS_WRITE, where it differs.
  * by: the key that is named instead of the rule of the path.
@@ -100,6 +102,9 @@ static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_GIT_LINK] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} is read-only: it leads git to a repository that {rule} ({origin}) protects",
 		"to allow changes: --protect {EXCEPT}", NULL, KEY_FS_PROTECT, .option = "--protect {EXCEPT}"},
+	[CAUSE_GIT_MODULES] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} is read-only: protected by {rule} ({origin})",
+		"add the submodule outside, or allow what git changes then: {MODULES}", NULL},
 	[CAUSE_GIT_HEAD] = {ERR_PROTECTED, KEY_FS_PROTECT,
 		"{path} cannot be created: git would take its directory for a repository, instead of the one "
 		"that {rule} ({origin}) protects",
@@ -184,21 +189,6 @@ static const char *existing_dir(const struct refusal_question *q, char dir[PATH_
 	return q->exists != NULL ? q->exists : path_parent(q->path, dir) ? dir : "/";
 }
 
-/* The path as a policy has it, with a backslash before each character of a pattern, and quoted. */
-static void put_written(struct buf *out, const char *mark, const char *path) {
-	char escaped[2 * PATH_MAX];
-	size_t len = 0;
-
-	for (; *path != '\0' && len + 2 < sizeof escaped; path++) {
-		if (strchr("*?[\\", *path) != NULL) {
-			escaped[len++] = '\\';
-		}
-		escaped[len++] = *path;
-	}
-	escaped[len] = '\0';
-	buf_shell_word(out, mark, escaped);
-}
-
 /* The same path in the caller's own HOME. */
 static void put_own(struct buf *out, const struct refusal_question *q) {
 	const struct plan *plan = q->plan;
@@ -208,7 +198,7 @@ static void put_own(struct buf *out, const struct refusal_question *q) {
 			  : snprintf(own, sizeof own, "%s%s", plan->home_own,
 				     q->path + strlen(plan->home_at));
 
-	put_written(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
+	refusal_put_written(out, "", len < 0 || (size_t)len >= sizeof own ? "PATH" : own);
 }
 
 static bool is_read_only(const struct refusal_question *q) {
@@ -227,7 +217,7 @@ static void put_open(struct buf *out, const struct refusal_question *q) {
 					       : q->path;
 
 	buf_printf(out, "%s ", write ? write_option(q) : "--read");
-	put_written(out, "", write ? written : q->path);
+	refusal_put_written(out, "", write ? written : q->path);
 }
 
 static bool names_lock(const char *text) {
@@ -243,12 +233,12 @@ static void put_exception(struct buf *out, const struct words *w) {
 
 	if (len < cut || len >= sizeof path || !streq(w->at + len - cut, suffix) ||
 	    (!names_lock(w->v->rule) && !names_lock(w->v->detail))) {
-		put_written(out, "!", w->at);
+		refusal_put_written(out, "!", w->at);
 		return;
 	}
 	memcpy(path, w->at, len - cut);
 	path[len - cut] = '\0';
-	put_written(out, "!", path);
+	refusal_put_written(out, "!", path);
 }
 
 static void put_token(struct buf *out, const struct words *w, const char *name, size_t len) {
@@ -267,19 +257,21 @@ static void put_token(struct buf *out, const struct words *w, const char *name, 
 	} else if (IS("workspace")) {
 		buf_puts(out, q->plan->workspace_at == NULL ? "" : q->plan->workspace_at);
 	} else if (IS("PATH")) {
-		put_written(out, "", q->path);
+		refusal_put_written(out, "", q->path);
 	} else if (IS("SOCKET")) {
 		buf_shell_word(out, "", q->path);
 	} else if (IS("DIR")) {
-		put_written(out, "", existing_dir(q, dir));
+		refusal_put_written(out, "", existing_dir(q, dir));
 	} else if (IS("GRANT")) {
-		put_written(out, "", q->missing ? existing_dir(q, dir) : q->path);
+		refusal_put_written(out, "", q->missing ? existing_dir(q, dir) : q->path);
 	} else if (IS("OWN")) {
 		put_own(out, q);
 	} else if (IS("OPEN")) {
 		put_open(out, q);
 	} else if (IS("WRITE")) {
 		buf_puts(out, write_option(q));
+	} else if (IS("MODULES")) {
+		refusal_put_modules(out, w->v->detail);
 	} else if (IS("EXCEPT")) {
 		put_exception(out, w);
 	}
@@ -442,7 +434,10 @@ static enum refusal_cause cause_kept(const struct refusal_question *q,
 		return CAUSE_PROJECT;
 	}
 	if (named || is_protection(rule)) {
-		return is_bound(rule) ? CAUSE_PROTECT_BOUND : CAUSE_PROTECT;
+		bool modules = rule->written != NULL && ends_with(rule->written, GIT_MODULES);
+		return is_bound(rule) ? CAUSE_PROTECT_BOUND
+		       : modules      ? CAUSE_GIT_MODULES
+				      : CAUSE_PROTECT;
 	}
 	if (beside(q->plan, q->path) != NULL) {
 		return CAUSE_BESIDE;

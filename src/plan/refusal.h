@@ -38,15 +38,16 @@ enum refusal_cause {
 	CAUSE_SKILL,      /* a grant would allow it, if the run's skill requests it too (P6) */
 	CAUSE_PROTECT,    /* fs.protect */
 	CAUSE_PROTECT_BOUND,
-	CAUSE_GIT_LINK,  /* … of a repository that this file names (.git file) */
-	CAUSE_GIT_HEAD,  /* … with this file git would take the directory for a repository */
-	CAUSE_PROJECT,   /* the project's own policy file */
-	CAUSE_BESIDE,    /* only another file of the directory is granted */
-	CAUSE_ABOVE,     /* beside the workspace, in a directory of the private HOME */
-	CAUSE_READ_ONLY, /* shown, but not for writing */
-	CAUSE_RIGHTS,    /* likewise, and the caller cannot write it on the host either */
-	CAUSE_MADE,      /* Corral generates it: /proc, /dev, a copy without credentials */
-	CAUSE_COW,       /* a file tool would write below the overlay */
+	CAUSE_GIT_LINK,    /* … of a repository that this file names (.git file) */
+	CAUSE_GIT_MODULES, /* … the directory of submodules: `git submodule add` needs more */
+	CAUSE_GIT_HEAD,    /* … with this file git would take the directory for a repository */
+	CAUSE_PROJECT,     /* the project's own policy file */
+	CAUSE_BESIDE,      /* only another file of the directory is granted */
+	CAUSE_ABOVE,       /* beside the workspace, in a directory of the private HOME */
+	CAUSE_READ_ONLY,   /* shown, but not for writing */
+	CAUSE_RIGHTS,      /* likewise, and the caller cannot write it on the host either */
+	CAUSE_MADE,        /* Corral generates it: /proc, /dev, a copy without credentials */
+	CAUSE_COW,         /* a file tool would write below the overlay */
 	CAUSE_KEPT,  /* it cannot be renamed: it is or contains a mount point or a protected name */
 	CAUSE_TOOLS, /* fs.tools: the file tools are confined to the workspace */
 	CAUSE_COUNT

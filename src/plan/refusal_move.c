@@ -20,7 +20,7 @@ static bool holds_mount(const struct refusal_question *q) {
 void refusal_judge_move(const struct refusal_question *q, struct verdict *ret) {
 	refusal_judge(q, ret);
 	bool kept = ret->kind == ERR_SENSITIVE || ret->cause == CAUSE_PROTECT ||
-		    ret->cause == CAUSE_PROTECT_BOUND;
+		    ret->cause == CAUSE_PROTECT_BOUND || ret->cause == CAUSE_GIT_MODULES;
 	if (kept || (ret->kind == ERR_NONE && holds_mount(q))) {
 		refusal_say(q, CAUSE_KEPT, ret);
 	}

@@ -250,6 +250,10 @@ static bool judge_call(const struct judging *g, const struct journal_refusal *r,
 	return ret->why != NULL;
 }
 
+/* No program continues after such a link(2), as one does after rename(2). */
+#define LINK_REMEDY                                                                                \
+	"no option allows it: a hard link cannot lead from one grant to another, copy the file"
+
 /* By the first path that a rule is about.  Between two trees the call still fails with EXDEV when
  * the option is given, because a grant is a mount of its own; programs then copy the file. */
 static bool judge_paths(const struct judging *g, const struct journal_refusal *r,
@@ -258,6 +262,10 @@ static bool judge_paths(const struct judging *g, const struct journal_refusal *r
 
 	for (int i = 0; i < (two ? 2 : 1); i++) {
 		if (judge_path(g, r, i, ret)) {
+			if (r->op == DENIAL_LINK && r->error == EXDEV) {
+				ret->remedy = LINK_REMEDY;
+				ret->allow_with = NULL;
+			}
 			return true;
 		}
 	}

@@ -88,7 +88,9 @@ _Static_assert(CAUSE_COUNT <= 64, "a set of causes is a uint64_t");
 #define NOT_SHOWN (CAUSE(OUTSIDE) | CAUSE(SOCKET))
 #define NOT_THERE (CAUSE(HOME) | CAUSE(OTHER_HOME) | CAUSE(TMP) | CAUSE(ABOVE) | CAUSE(SKILL))
 #define HIDDEN (CAUSE(CREDENTIAL) | CAUSE(OWN) | CAUSE(DENY) | CAUSE(DENY_BOUND))
-#define KEPT (CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(PROJECT))
+#define KEPT                                                                                       \
+	(CAUSE(PROTECT) | CAUSE(PROTECT_BOUND) | CAUSE(GIT_LINK) | CAUSE(GIT_MODULES) |            \
+	 CAUSE(PROJECT))
 #define READ_ONLY                                                                                  \
 	(CAUSE(OUTSIDE) | CAUSE(MODE) | CAUSE(MODE_BOUND) | CAUSE(MODE_AGENT) |                    \
 	 CAUSE(MODE_SKILL) | CAUSE(SKILL) | CAUSE(ABOVE) | CAUSE(READ_ONLY) | CAUSE(MADE) |        \

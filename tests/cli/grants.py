@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Grants: read-only islands, optional paths, links of dotfile managers, files that the host replaces."""
 import os
+import re
 import time
 
 from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
@@ -325,7 +326,13 @@ print(won)
             check(done.status != 0, "the submodule was added")
             done.said("--protect '!.gitmodules'")
             equal(box.sh(state).out, before, f"{level}: on the host")
-        box.run("--protect", "!.gitmodules", "--protect", "!.git/config", *add).exited(0)
+        denied = next(one for one in box.json(*add)["denials"] if one["path"].endswith("/.git/modules"))
+        equal(denied["allow_with"], None, "an option that would let it fail half-way")
+        for words in (("check", "path", ".git/modules/sub", "--write"), ("why", ".git/modules/sub", "--write")):
+            contains(box.corral_(*words).exited(1).out, denied["remedy"], words)
+        told = re.findall(r"--protect '(!\S+)'", denied["remedy"])
+        equal(told, [f"!{box.ws}/.gitmodules", f"!{box.ws}/.git/config"], "the exceptions of the record")
+        box.run(*(word for one in told for word in ("--protect", one)), *add).exited(0)
         contains(box.read("ws/.git/config"), "submodule \"sub\"", "with the remedy of the hint")
 
     @test("git submodule add beside other submodules fails before it has changed anything")
@@ -391,6 +398,8 @@ print(won)
             done = box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--local", lib, "copy")
             check(done.status != 0 and not box.exists("ws/copy"), "half a clone is left")
             done.said("each grant is a mount of its own; without --local")
+            denied = box.json("--level", level, "--read", lib, "--", "git", "clone", "-q", "--local", lib, "copy")["denials"]
+            equal([(one["op"], one["allow_with"]) for one in denied], [("link", None)], "an option that does not help")
             box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", "--no-hardlinks", lib, f"{level}-copied").exited(0)
             box.run("--level", level, "--read", lib, "--", "git", "clone", "-q", lib, level).exited(0)
             check(box.exists(f"ws/{level}/.git/HEAD"), "no clone")
