@@ -37,6 +37,16 @@ static const char *home_name(struct builder *b) {
 	return plan_keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
 }
 
+/* With the workspace in it, what a command writes beside that would be lost without a word: a
+ * warning.  Else a note, which -v and `corral explain` print. */
+static void say_not_kept(struct builder *b, const char *why) {
+	const char *text = plan_keep_printf(
+		b, "the home is not kept: %s; set XDG_STATE_HOME to a directory that you can write",
+		why);
+
+	(path_within(b->plan->workspace_at, b->plan->home_at) ? plan_warn : plan_note)(b, text);
+}
+
 /* True when the home is kept between runs; adds a note with the reason if it cannot be. */
 static bool home_is_kept(struct builder *b) {
 	const struct value *home = &b->p->values[KEY_FS_HOME];
@@ -50,14 +60,13 @@ static bool home_is_kept(struct builder *b) {
 		return false;
 	}
 	if (b->h->state_dir == NULL) {
-		plan_note(b, "the home is not kept: there is no state directory");
+		say_not_kept(b, "there is no state directory");
 		return false;
 	}
 	/* A policy that sets fs.home gets the error of creating it; the default uses an empty
 	 * home. */
 	if (b->h->state_closed && home->origin.kind == ORIGIN_BUILTIN) {
-		plan_note(b, plan_keep_printf(b, "the home is not kept: %s cannot be written",
-					      b->h->state_dir));
+		say_not_kept(b, plan_keep_printf(b, "%s cannot be written", b->h->state_dir));
 		return false;
 	}
 	return true;

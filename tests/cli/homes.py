@@ -244,7 +244,14 @@ def register(suite):
     def _(box):
         if box.user.uid == 0:
             raise Skip("root writes everywhere")
+        ws = box.mkdir("home/project")
         os.chmod(box.home, 0o555)
+        for level in ("full", "standard"):
+            box.run("--level", level, "-c", "touch ~/x", cwd=ws).exited(0).said("warning: the home is not kept", "XDG_STATE_HOME")
+            done = box.run("--level", level, "--home", "ephemeral", "-c", "touch ~/x", cwd=ws).exited(0)
+            check("not kept" not in done.err, f"it was asked for: {done}")
+        told = box.run("-c", "touch ~/x", env={**box.env, "XDG_STATE_HOME": f"{box.dir}/state"}, cwd=ws).exited(0).err
+        check("not kept" not in told and "~/x (kept in" in told, f"with the remedy: {told}")
         box.run("-c", "touch ~/x").exited(0)
         box.run("--home", "persistent", "true").exited(125).said("remedy: use --home ephemeral")
         box.run("--home", "ephemeral", "-c", "touch ~/x").exited(0)

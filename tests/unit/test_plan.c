@@ -381,10 +381,12 @@ TEST(the_home_is_kept_per_workspace_or_says_why_not) {
 	REQUIRE(build(&w) == 0);
 	CHECK(w.plan.home_source == NULL && kind_is(&w, "/home/ann", MOUNT_PRIVATE));
 	CHECK_INT(mount_at(&w, "/home/ann")->mode, 0700);
-	CHECK(has_note(&w, "no state directory"));
+	CHECK(!has_note(&w, "no state directory"));
+	CHECK(w.plan.nwarnings == 1 && strstr(w.plan.warnings[0], "no state directory") != NULL);
 	w.h.home = NULL;
 	REQUIRE(build(&w) == 0);
 	CHECK(kind_is(&w, "/home/corral", MOUNT_PRIVATE));
+	CHECK(has_note(&w, "no state directory") && w.plan.nwarnings == 0);
 	world_done(&w);
 }
 
