@@ -28,6 +28,7 @@ struct other_run {
 	int cancel[2];
 	pthread_t thread;
 	bool started;
+	_Atomic bool ended; /* the thread's run is over: it does not start any more */
 };
 
 static void *run(void *arg) {
@@ -40,6 +41,7 @@ static void *run(void *arg) {
 	/* If it fails, no process with the token starts. */
 	(void)corral_run(&o->policy, o->words, &how, &result, &err);
 	corral_result_free(result);
+	o->ended = true;
 	return NULL;
 }
 
@@ -72,7 +74,7 @@ struct other_run *other_run_start(struct selftest *t) {
 	o->cancel[0] = o->cancel[1] = -1;
 	int64_t end = clock_ms() + START_MS;
 	bool runs = false;
-	for (bool goes = begin(t, o); goes && !runs && clock_ms() < end;) {
+	for (bool goes = begin(t, o); goes && !runs && !o->ended && clock_ms() < end;) {
 		(void)nanosleep(&pause, NULL); /* after EINTR it looks earlier, no harm */
 		runs = outside_count(o->token) > 0;
 	}

@@ -295,6 +295,13 @@ def register_test(test):
             os.close(leader)
             os.close(follower)
 
+    @test("test waits for no run that cannot start")
+    def _(box):
+        # Each check that needs a second run would wait half a minute for it.
+        done = box.sh("ulimit -n 20; exec \"$CORRAL\" test", env={**with_place(box), "CORRAL": box.corral}).exited(1)
+        contains(done.out, "the other run did not start", "the checks")
+        check(done.seconds < 25, f"it took {done.seconds:.0f} s")
+
     @test("test refuses words and a policy that can be read only once")
     def _(box):
         box.corral_("test", "word").exited(2).said("word")
