@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/syscalls.h"
+#include "plan/home.h"
 #include "plan/refusal.h"
 #include "run/denials_judge.h"
 #include "run/leak_tap.h"
@@ -159,12 +160,27 @@ static void find_rule(const struct refusal_question *q, const struct journal_ref
 	}
 }
 
+/* Beneath the private HOME, and not where programs keep caches and settings, whose directories they
+ * create when they miss them. */
+static bool is_users_own(const struct plan *plan, const char *path) {
+	const char *home = plan->home_at;
+
+	if (home == NULL || !path_within(path, home) || streq(path, home)) {
+		return false;
+	}
+	const char *first = path + strlen(home) + 1;
+	return !home_is_for_tools(first, strcspn(first, "/"));
+}
+
 /* Whether a name is only missing in a private directory, where the command may create it: mkdir(2)
- * without its parent.  Of secrets also a missing file that is to be renamed or removed. */
+ * without its parent.  A directory of the user's own in HOME is there on the host, or the call
+ * would fail there too.  Of secrets also a missing file that is to be renamed or removed. */
 static bool is_absent(const struct plan *plan, const struct journal_refusal *r, const char *path,
 		      bool secret) {
+	bool own = !secret && is_users_own(plan, path);
+
 	return r->error == ENOENT && denial_ops[r->op].changes &&
-	       (secret || denial_ops[r->op].need == NEED_DIRECTORY) &&
+	       (secret || denial_ops[r->op].need == NEED_DIRECTORY) && !own &&
 	       plan_mount_visibility(plan, path) == VISIBILITY_PRIVATE;
 }
 

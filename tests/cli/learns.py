@@ -49,6 +49,25 @@ def register(suite):
         finally:
             shutil.rmtree(far)
 
+    @test("learn: a directory of HOME that a command wants to write in is proposed, those of programs' files are not", root=True)
+    def _(box):
+        for path in ("docs", ".tool", ".cache"):
+            box.mkdir(f"home/{path}")
+        done = box.corral_("learn", "--replay", "-c", "echo x >~/docs/new").exited(0)
+        contains(done.out, "# Proven", "the proposal")
+        equal(grants(done.out), {"fs": {"write": [f"{box.home}/docs"]}}, "the grants")
+        script = "for d in .tool .cache; do echo x >~/$d/f || { mkdir -p ~/$d && echo x >~/$d/f; } || exit; done; mkdir -p ~/new/d"
+        done = box.corral_("learn", "-c", script).exited(0)
+        check("fs.write" not in done.out, f"directories that programs create: {done}")
+        for level in ("full", "standard"):
+            (record,) = box.json("--level", level, "--home", "ephemeral", "-c", "echo x >~/docs/other")["denials"]
+            # Without namespaces the user's directory has another path than that in HOME.
+            option = f"--write {box.home}/docs"
+            equal(record["allow_with"], option if level == "full" else None, f"{level}: the option")
+            box.run("--level", level, *option.split(), "-c", f"echo x >~/docs/{level}").exited(0)
+            equal(box.read(f"home/docs/{level}"), "x\n", "on the host")
+            equal(box.json("--level", level, "--home", "ephemeral", "-c", script + "; false")["denials"], [], f"{level}: records")
+
     @test("learn: credentials, protected names and HOME are listed, not proposed")
     def _(box):
         box.write("home/.ssh/id_rsa", "x\n")
