@@ -428,7 +428,8 @@ def register(suite):
         for level in ("full", "standard"):
             for name in ("tool", "other"):
                 done = box.run("--level", level, "-c", install.format(name), cwd=ws).exited(0)
-                done.said("private HOME", f"~/.local/bin/{name}", "--write")
+                done.said("private HOME", f"~/.local/bin/{name}", "--write DIR")
+                check("to keep it" not in done.err, f"how to install what the command made: {done}")
                 equal(done.err.split(" (kept")[0].count("~/"), 1, f"names told: {done.err}")
             equal(box.run("--level", level, "-c", "~/.local/bin/tool; mkdir ~/.local/lib", cwd=ws).exited(0).err, "", "a later run")
             box.corral_("home", "clean", ws).exited(0)
@@ -481,6 +482,16 @@ def register(suite):
                 again = box.run("--level", level, *options, "--write", f"{box.home}/{told.group(2)}", "-c", f"echo s >~/{later}", cwd=ws).exited(0)
                 equal((box.read(f"home/{later}"), again.err), ("s\n", ""), f"{script} at {level}")
             contains(box.sh("git worktree list", cwd=ws).exited(0).out, f"/wt-{level} ", "the work tree")
+        box.write("home/work/mine", "mine\n")
+        box.write("home/text", "mine\n")
+        for script, path in (("mkdir -p ~/work/more; echo r >~/work/more/f", "work/more/f"), ("echo r >~/text", "text")):
+            done = box.run("-c", script, cwd=ws).exited(0)
+            told = re.search(r"; to keep it: (cp -r -iT /\S+ ~/\S+); for later runs: ", done.err)
+            check(told, f"{script}: {done}")
+            box.sh(f"{told.group(1)} </dev/null", cwd=ws)
+            equal((box.read("home/work/mine"), box.read("home/text")), ("mine\n", "mine\n"), "what the user has")
+            box.sh(f"yes | {told.group(1)}", cwd=ws).exited(0)
+            equal((box.read(f"home/{path}"), box.read("home/work/mine")), ("r\n", "mine\n"), script)
         done = box.run("-c", "cd; echo r >'a b;c'", cwd=ws).exited(0).said("~/a b;c (kept", "--write DIR")
 
     @test("work that a command puts at the top of HOME is told, with the place where it is kept, and a file again when it changes",
