@@ -233,8 +233,20 @@ static void forget_foreign(struct census *c) {
 	}
 }
 
+/* Most parents have a lower pid than their children, and are listed first.  Returns its threads, 0
+ * if settle_pass() has to decide. */
+static uint64_t settle_row(struct census *c, struct census_row *row) {
+	row->ours = row->pid == c->root || bit(c->ours, row->parent);
+	if (!row->ours) {
+		return 0;
+	}
+	bit_set(c->ours, row->pid);
+	return row->threads;
+}
+
 static bool list(struct census *c) {
 	char space[8192];
+	uint64_t threads = 0;
 	long n;
 
 	c->count = 0;
@@ -246,7 +258,11 @@ static bool list(struct census *c) {
 			pid_t pid = entry_pid(space + at);
 			if (pid > 0 && !bit(c->foreign, pid) && c->count < ROWS_MAX &&
 			    read_row(c, pid, &c->rows[c->count])) {
+				threads += settle_row(c, &c->rows[c->count]);
 				c->count++;
+			}
+			if (c->enough != 0 && threads > c->enough) {
+				return true;
 			}
 		}
 	}
@@ -280,11 +296,9 @@ bool census_take(struct census *c, struct census_sum *ret) {
 	bool root = false;
 
 	forget_foreign(c);
-	if (!list(c)) {
-		return false;
-	}
-	/* A root that is not dumpable is not listed where /proc hides such processes. */
+	/* First: a root that is not dumpable is not listed where /proc hides such processes. */
 	bit_set(c->ours, c->root);
+	bool listed = list(c);
 	/* A child mostly has a higher pid than its parent, so two passes are usual. */
 	while (settle_pass(c)) {
 	}
@@ -299,7 +313,7 @@ bool census_take(struct census *c, struct census_sum *ret) {
 		}
 	}
 	*ret = sum;
-	return root;
+	return listed && (root || (c->enough != 0 && sum.threads > c->enough));
 }
 
 /* One pass; true if it marked a process. */

@@ -33,6 +33,10 @@ struct census {
 	uint64_t *foreign, *ours; /* bitmaps of process numbers */
 	struct census_row *rows;
 	size_t count;
+	/* census_take() may end when it has counted more threads: their sum and that of the memory
+	 * are too small then.  0: it counts all.  Among the runnable processes of a fork bomb the
+	 * caller gets a share of a processor that a whole pass does not fit in. */
+	uint64_t enough;
 };
 
 struct census_sum {

@@ -112,6 +112,7 @@ struct kit {
 	/* limits */
 	unsigned char *processors; /* the command's CPU affinity mask; NULL: unchanged */
 	size_t processors_len;
+	uint64_t processes; /* of the user, at most (layers/limits.c); 0: no limit */
 
 	/* cgroup */
 	int cgroup_fd;       /* v2: for CLONE_INTO_CGROUP; -1: none */

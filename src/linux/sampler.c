@@ -172,6 +172,14 @@ static void end_part(struct sampler *s, enum overrun why, int64_t value) {
 	s->share_next = 0; /* the last sum has the memory of processes that are dying */
 }
 
+/* Of all processes that the census counts; 0: no limit. */
+static uint64_t most_threads(const struct plan *plan) {
+	int64_t processes = plan->sampled.processes;
+
+	return processes == 0 ? 0
+			      : (uint64_t)processes + (plan_lacks_namespaces(plan) ? WARDENS : 0);
+}
+
 /* Milliseconds until the next sample; does not return when the run has to end. */
 static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
 	const struct plan *plan = s->run.plan;
@@ -202,6 +210,9 @@ static int64_t judge_use(struct sampler *s, const struct census_sum *sum) {
 static _Noreturn void sample_use(struct sampler *s) {
 	if (!census_init(&s->census, s->run.pid, s->page)) {
 		_exit(CANNOT_MEASURE);
+	}
+	if (s->run.warm == NULL) { /* of a session all rows count: one command is to end */
+		s->census.enough = most_threads(s->run.plan);
 	}
 	for (;;) {
 		struct census_sum sum;

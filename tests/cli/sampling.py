@@ -123,6 +123,18 @@ def register(suite):
         result = sampled(box, "limits.processes", *words, "-c", "for i in $(seq 20); do sleep 0.3 & done; wait; echo fine")
         equal([result["reason"], result["stdout"]], ["exit", "fine\n"], f"{result}")
 
+    @test("--processes at level standard also limits all processes of the user, so that a fork bomb leaves the sampler a processor")
+    def _(box):
+        if box.user.uid == 0:
+            raise Skip("the kernel applies RLIMIT_NPROC to no process of root")
+        script = "import resource; print(*resource.getrlimit(resource.RLIMIT_NPROC))"
+        soft, hard = map(int, sampled(box, "limits.processes", "--level", "standard", "--processes", "30", "--", PYTHON, "-c",
+                                      script)["stdout"].split())
+        equal(soft, hard, "the command cannot raise it")
+        check(30 + 512 < soft < 30 + 512 + 4096, f"30, what the user has, and room for others: {soft}")
+        plain = box.json("--level", "standard", "--", PYTHON, "-c", script)["stdout"].split()
+        equal(plain, box.sh(f"{PYTHON} -c '{script}'").out.split(), "without the option")
+
     @test("the built-in number of processes is not sampled")
     def _(box):
         result = box.json("--level", "standard", "-c", f"exec {PYTHON} -c 'import os; print(os.getppid())'")

@@ -151,6 +151,38 @@ TEST(a_process_and_its_orphans_belong_to_the_run_and_nobody_else) {
 	census_end(&d);
 }
 
+#define MANY 40
+
+static void with_many(void) {
+	alone();
+	for (int i = 0; i < MANY; i++) {
+		if (fork() == 0) {
+			for (;;) {
+				(void)pause();
+			}
+		}
+	}
+}
+
+/* One pass of a fork bomb would take longer than the bomb needs to double. */
+TEST(a_census_that_has_counted_enough_reads_no_further) {
+	pid_t one = child_of(with_many);
+	struct census c = census_of(one);
+	struct census_sum sum;
+
+	CHECK(census_take(&c, &sum));
+	CHECK_INT(sum.threads, MANY + 1);
+	c.enough = MANY / 4;
+	CHECK(census_take(&c, &sum));
+	CHECK_INT(sum.threads, MANY / 4 + 1);
+	c.enough = MANY + 1;
+	CHECK(census_take(&c, &sum));
+	CHECK_INT(sum.threads, MANY + 1);
+	end_group(one);
+	CHECK(!census_take(&c, &sum));
+	census_end(&c);
+}
+
 /* Also for tops that are not in the list, as a leader that /proc hides. */
 TEST(rows_beneath_some_processes_are_marked) {
 	pid_t one = child_of(with_orphan), two = child_of(with_orphan),

@@ -14,10 +14,21 @@
 #include "linux/layer.h"
 #include "linux/processors.h"
 
+#include "base/auto.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Without a user namespace RLIMIT_NPROC counts all processes of the user, so it cannot be the limit
+ * of a run.  Where that is sampled, it stops a fork bomb that would leave the sampler no processor,
+ * and has room for so many new processes of the user outside. */
+#define OTHERS_MAX 512
 
 static rlim_t lower(rlim_t a, rlim_t b) {
 	return a < b ? a : b; /* RLIM_INFINITY is the largest value of the type */
@@ -50,7 +61,39 @@ static bool applies_to_broker(const struct rlimit_row *row) {
 	return row->resource == RLIMIT_FSIZE || row->resource == RLIMIT_CORE;
 }
 
+/* The number in a line such as "Uid:\t1000\t…"; 0: there is none. */
+static unsigned long number_after(const char *text, const char *name) {
+	const char *at = strstr(text, name);
+	return at == NULL ? 0 : strtoul(at + strlen(name), NULL, 10);
+}
+
+/* The threads of all processes of this user, as the kernel counts them for RLIMIT_NPROC. */
+static uint64_t count_own(void) {
+	char path[64], text[2048];
+	const struct dirent *entry;
+	uint64_t count = 0;
+	auto_dir proc = opendir("/proc");
+
+	while (proc != NULL && (entry = readdir(proc)) != NULL) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9') {
+			continue;
+		}
+		(void)snprintf(path, sizeof path, "/proc/%.20s/status", entry->d_name);
+		auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+		text[n < 0 ? 0 : n] = '\0';
+		if (n > 0 && number_after(text, "\nUid:") == getuid()) {
+			count += number_after(text, "\nThreads:");
+		}
+	}
+	return count;
+}
+
 static int limits_prepare(struct kit *k, struct err *e) {
+	/* The kernel applies it to no process of root. */
+	if (plan_lacks_namespaces(k->plan) && k->plan->sampled.processes != 0 && getuid() != 0) {
+		k->processes = count_own() + (uint64_t)k->plan->sampled.processes + OTHERS_MAX;
+	}
 	return k->plan->processors == 0 ? 0
 					: processors_choose(k->arena, k->plan->processors,
 							    &k->processors, &k->processors_len, e);
@@ -70,6 +113,10 @@ static int limits_start(struct kit *k, struct err *e) {
 	if (k->processors != NULL &&
 	    syscall(SYS_sched_setaffinity, 0, k->processors_len, k->processors) != 0) {
 		return err_sys(e, "limits", "cannot pin the command to processors");
+	}
+	const struct rlimit_row all = {RLIMIT_NPROC, k->processes};
+	if (k->warm == NULL && k->processes != 0 && limit(&all, e) != 0) {
+		return -1;
 	}
 	/* In a session each command sets its own: RLIMIT_CPU would end the zygote. */
 	for (size_t i = 0; k->warm == NULL && i < k->plan->nrlimits; i++) {
