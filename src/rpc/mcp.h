@@ -58,6 +58,7 @@ struct mcp_config {
 	const char *tools;              /* names with commas between; NULL: all */
 	char *start;                    /* the directory in which commands start; owned */
 	char *instructions;             /* for the model; owned */
+	json_t *warnings;               /* of the plan, as a run prints them; owned */
 	int64_t timeout_ms;             /* the longest of a call; -1: none */
 	enum mcp_leak args, output;
 	struct corral_scanner *scanner; /* for the file tools; owned; NULL: none is needed */

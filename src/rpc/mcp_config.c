@@ -51,6 +51,7 @@ static int read_values(struct mcp_config *config, const json_t *explained,
 	config->args = leak_of(explained, "scan.args");
 	config->output = leak_of(explained, "scan.output");
 	config->start = start == NULL ? NULL : strdup(start);
+	config->warnings = json_incref(json_object_get(plan, "warnings"));
 	return config->start == NULL ? out_of_memory(err) : 0;
 }
 
@@ -89,6 +90,8 @@ void mcp_config_done(struct mcp_config *config) {
 	free(config->start);
 	free(config->instructions);
 	corral_scanner_free(config->scanner);
+	json_decref(config->warnings);
 	config->start = config->instructions = NULL;
+	config->warnings = NULL;
 	config->scanner = NULL;
 }

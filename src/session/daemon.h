@@ -328,6 +328,8 @@ int64_t live_check_idle(struct live *l, int64_t now);
 void live_set_limits(struct live *l, const json_t *value);
 /* Stores the values that its policy resolved to, and its deadline (WIRE_READY). */
 void live_record_resolved(struct live *l, const json_t *value);
+/* Those of its policy, which a run prints, for clients other than the one that created it. */
+void live_record_warnings(const struct live *l, const json_t *warnings);
 /* Records a change of state, at once or, after an error, later. */
 void live_change_state(struct live *l, enum session_event event, const char *reason,
 		       const char *level);

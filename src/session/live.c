@@ -240,6 +240,7 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 	json_t *info = json_loads(m->text, 0, NULL);
 	const char *level = json_string_value(json_object_get(info, "level"));
 	const char *run = json_string_value(json_object_get(info, "run"));
+	json_t *warnings = json_object_get(info, "warnings");
 	struct call *call = live_find_call(l, 0);
 
 	(void)snprintf(l->run, sizeof l->run, "%s", run == NULL ? "" : run);
@@ -250,12 +251,14 @@ static void became_ready(struct live *l, const struct wire_message *m) {
 		live_change_state(l, EVENT_READY, "", level == NULL ? "" : level);
 		direct_socket_publish(l); /* H9 */
 		daemon_activity(l->daemon, l->id, "state", state_name(l->state));
+		live_record_warnings(l, warnings);
 	}
 	if (call != NULL && !call->stops) {
 		live_answer(l, call,
-			    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", l->id, "state",
+			    json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "id", l->id, "state",
 				      state_name(l->state), "level", level == NULL ? "" : level,
-				      "socket", l->socket, "token", l->token));
+				      "socket", l->socket, "token", l->token, "warnings",
+				      warnings));
 	}
 	sodium_memzero(l->token, sizeof l->token);
 	json_decref(info);

@@ -50,6 +50,15 @@ void live_record_resolved(struct live *l, const json_t *value) {
 	}
 }
 
+void live_record_warnings(const struct live *l, const json_t *warnings) {
+	size_t i;
+	json_t *text;
+
+	json_array_foreach(warnings, i, text) {
+		daemon_activity(l->daemon, l->id, "warning", json_string_value(text));
+	}
+}
+
 /* The state in memory follows the database; if that cannot be changed, the processes decide. */
 void live_change_state(struct live *l, enum session_event event, const char *reason,
 		       const char *level) {

@@ -214,9 +214,15 @@ static int become_caller(const json_t *spec, struct corral_error *err) {
 	return 0;
 }
 
+static void keep_warning(void *arg, const char *text) {
+	(void)json_array_append_new(arg, json_string(text)); /* jansson drops a NULL */
+}
+
+/* Warnings, which a run prints, are added to the array. */
 static int open_session(struct supervisor *s, const struct supervised *with,
-			struct copy_report *copied, struct corral_error *err) {
+			struct copy_report *copied, json_t *warnings, struct corral_error *err) {
 	struct corral_policy *policy = corral_policy_new(); /* lives as long as this process */
+	struct corral_session_options options = CORRAL_SESSION_OPTIONS_INIT;
 
 	if (policy == NULL) {
 		err->kind = CORRAL_E_MEMORY;
@@ -229,7 +235,9 @@ static int open_session(struct supervisor *s, const struct supervised *with,
 	    apply_copy(policy, with, copied, err) != 0) {
 		return -1;
 	}
-	if (corral_session_open(policy, NULL, &s->session, err) != 0) {
+	options.warn = keep_warning;
+	options.warn_arg = warnings;
+	if (corral_session_open(policy, &options, &s->session, err) != 0) {
 		return -1;
 	}
 	s->tools.config = (struct mcp_config){.policy = policy, .session = s->session};
@@ -390,6 +398,7 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 			       .lead = PTHREAD_COND_INITIALIZER};
 	struct corral_error err = {0};
 	struct copy_report copied = {.path = ""};
+	json_t *warnings = json_array();
 
 	/* A hook of an agent looks for this name; fails only for a bad pointer. */
 	(void)prctl(PR_SET_NAME, "corral");
@@ -401,15 +410,15 @@ _Noreturn void supervisor_main(const struct supervised *with) {
 		supervisor_send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);
 	}
-	if (open_session(&s, with, &copied, &err) != 0) {
+	if (open_session(&s, with, &copied, warnings, &err) != 0) {
 		supervisor_send_error(s.channel, WIRE_FAILED, 0, &err);
 		_exit(1);
 	}
-	supervisor_send(s.channel, WIRE_READY, 0,
-			json_pack("{s:s, s:s, s:o, s:o}", "level", corral_session_level(s.session),
-				  "run", corral_session_id(s.session), "limits",
-				  limits_of(s.session), "resolved",
-				  resolved(s.tools.config.policy)));
+	supervisor_send(
+		s.channel, WIRE_READY, 0,
+		json_pack("{s:s, s:s, s:o, s:o, s:o}", "level", corral_session_level(s.session),
+			  "run", corral_session_id(s.session), "limits", limits_of(s.session),
+			  "resolved", resolved(s.tools.config.policy), "warnings", warnings));
 	if (copied.path[0] != '\0') {
 		supervisor_send(s.channel, WIRE_ACTIVITY, 0,
 				json_pack("{s:s, s:s}", "kind", "copy", "text", copied.text));

@@ -75,9 +75,20 @@ static int get_token(const char *file, char text[TOKEN_TEXT_LENGTH + 1], struct 
 	return file == NULL ? 0 : token_file_write(file, text, err);
 }
 
+/* A model reads them in each result; here the user does, in the log of the agent. */
+static void print_warnings(const struct mcp_config *config) {
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach(config->warnings, i, text) {
+		print_note("warning: %s", json_string_value(text));
+	}
+}
+
 struct announced {
 	const char *token; /* NULL: it is in a file */
 	const char *file;
+	const struct mcp_config *config;
 };
 
 /* On stderr: stdout is for programs, and this is the only time that the token is shown. */
@@ -90,13 +101,14 @@ static void announce(void *arg, uint16_t port) {
 	} else {
 		print_note("clients need this token: Authorization: Bearer %s", a->token);
 	}
+	print_warnings(a->config); /* the address is the first line */
 }
 
 static int serve_http(const struct invocation *inv, const struct mcp_config *config,
 		      struct corral_error *err) {
 	char text[TOKEN_TEXT_LENGTH + 1] = "";
 	struct token_hash hash;
-	struct announced a = {.token = text, .file = inv->token_file};
+	struct announced a = {.token = text, .file = inv->token_file, .config = config};
 	struct mcp_http how = {.token = &hash, .ready = announce, .arg = &a};
 
 	if (sodium_init() < 0) {
@@ -123,6 +135,9 @@ int verb_mcp(struct invocation *inv, struct corral_error *err) {
 		return -1;
 	}
 	json_object_seed(0); /* before there are threads */
+	if (inv->http_port == NULL) {
+		print_warnings(&config);
+	}
 	int rc = inv->http_port != NULL ? serve_http(inv, &config, err)
 					: mcp_serve(&config, STDIN_FILENO, STDOUT_FILENO, err);
 	mcp_config_done(&config);

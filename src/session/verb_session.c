@@ -76,6 +76,16 @@ static int create_params(const struct invocation *inv, json_t **ret, struct corr
 	return 0;
 }
 
+/* As a run does, also where stdout gets the object that has them. */
+static void print_warnings(const json_t *made) {
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach(json_object_get(made, "warnings"), i, text) {
+		print_note("warning: %s", json_string_value(text));
+	}
+}
+
 int verb_session_create(struct invocation *inv, struct corral_error *err) {
 	json_t *params = NULL, *made = NULL;
 
@@ -86,6 +96,7 @@ int verb_session_create(struct invocation *inv, struct corral_error *err) {
 	const char *id = json_string_value(json_object_get(made, "id"));
 	const char *token = json_string_value(json_object_get(made, "token"));
 	int rc = 0;
+	print_warnings(made);
 	if (inv->token_file != NULL) {
 		rc = token_file_write(inv->token_file, token == NULL ? "" : token, err);
 		(void)json_object_del(made, "token"); /* shown once */

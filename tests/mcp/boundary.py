@@ -136,6 +136,12 @@ def register(suite):
         box.corral_("mcp", "--level", "none", stdin="").exited(126).said("--accept-no-sandbox")
         box.corral_("mcp", "--level", "minimal", "--min-level", "standard", stdin="").exited(2)
 
+    @suite.test("mcp: the user reads on stderr what a run warns of", base=outside_tmp)
+    def _(box):
+        box.corral_("mcp", "--level", "none", "--accept-no-sandbox", stdin="").exited(0).said("warning: level none: NOTHING is protected")
+        quiet = box.corral_("mcp", stdin="").exited(0)
+        check("NOTHING is protected" not in quiet.err, quiet.err)
+
     @suite.test("mcp: nothing of the server is visible in its commands (MC14, MC04)", base=outside_tmp)
     def _(box):
         client = Client(box, "--env", "LABEL=visible", env={**box.env, "SERVER_SECRET_TOKEN": "not-for-the-command"})

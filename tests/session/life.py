@@ -230,6 +230,29 @@ def test_a_session_that_cannot_start_is_failed_and_says_why(service):
     service.good("session", "stop", "taken")
 
 
+def test_a_session_names_what_a_run_warns_of(service):
+    """A refused request of a skill, and no sandbox at all: on stderr, in the object, and for others in the activity."""
+    path = f"{service.place}/skill.toml"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('name = "fetcher"\n[requires]\nnet.allow = ["example.org"]\n')
+    wanted = "skill fetcher does not get net.allow example.org"
+
+    def warnings_of(*words):
+        status, out, err = service.run("session", "create", "--json", *words)
+        equal(status, 0, f"status, with {err!r}")
+        made = json.loads(out)
+        rows = [json.loads(line) for line in service.good("session", "activity", "--json", made["id"]).splitlines()]
+        service.good("session", "stop", made["id"])
+        equal([row["text"] for row in rows if row["kind"] == "warning"], made["warnings"], "in the activity")
+        equal([line for line in err.splitlines() if "warning: " in line], [f"corral: warning: {text}" for text in made["warnings"]], "on stderr")
+        return made["warnings"]
+    run = service.run("run", "--level", service.level, "--skill", path, "--", "true")
+    check(wanted in run[2], f"the control, a run: {run}")
+    check(any(text.startswith(wanted) for text in warnings_of("--level", service.level, "--skill", path)), "the skill's request")
+    check(not any("skill" in text for text in warnings_of("--level", service.level)), "a session without the skill")
+    check(any("NOTHING is protected" in text for text in warnings_of("--level", "none", "--accept-no-sandbox")), "level none")
+
+
 def test_processes_files_and_tmp_last_until_the_session_ends(service):
     mark = f"610.{os.getpid()}"
     session = service.create()
