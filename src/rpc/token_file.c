@@ -72,16 +72,28 @@ int token_file_read(const char *path, char ret[TOKEN_TEXT_LENGTH + 1], struct co
 	return 0;
 }
 
-int token_file_write(const char *path, const char *token, struct corral_error *err) {
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+static int unwritable(const char *path, struct corral_error *err) {
+	int sys = errno;
 
-	if (fd < 0 || fd_write_all(fd, token, strlen(token)) != 0 ||
-	    fd_write_all(fd, "\n", 1) != 0) {
-		int sys = errno;
-		(void)usage_error(err, "choose a new file: --token-file FILE",
-				  "cannot write the token to %s", path);
-		err->sys_errno = sys;
-		return -1;
-	}
-	return 0;
+	(void)usage_error(err, "choose a new file: --token-file FILE",
+			  "cannot write the token to %s", path);
+	err->sys_errno = sys;
+	return -1;
+}
+
+int token_file_create(const char *path, int *ret, struct corral_error *err) {
+	*ret = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return *ret < 0 ? unwritable(path, err) : 0;
+}
+
+int token_file_fill(int fd, const char *path, const char *token, struct corral_error *err) {
+	return fd_write_all(fd, token, strlen(token)) != 0 || fd_write_all(fd, "\n", 1) != 0
+		       ? unwritable(path, err)
+		       : 0;
+}
+
+int token_file_write(const char *path, const char *token, struct corral_error *err) {
+	auto_fd fd = -1;
+
+	return token_file_create(path, &fd, err) != 0 ? -1 : token_file_fill(fd, path, token, err);
 }

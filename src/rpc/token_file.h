@@ -14,4 +14,8 @@ int token_file_read(const char *path, char ret[TOKEN_TEXT_LENGTH + 1], struct co
 /* Creates the file, which must not exist: an old one could belong to others. */
 int token_file_write(const char *path, const char *token, struct corral_error *err);
 
+/* The same in two steps, for a token that is made only when its file exists. */
+int token_file_create(const char *path, int *ret, struct corral_error *err);
+int token_file_fill(int fd, const char *path, const char *token, struct corral_error *err);
+
 #endif

@@ -86,25 +86,52 @@ static void print_warnings(const json_t *made) {
 	}
 }
 
-int verb_session_create(struct invocation *inv, struct corral_error *err) {
+/* Without its token the session would be of no use to the client that it was made for. */
+static int keep_token(int fd, const char *path, json_t *made, struct corral_error *err) {
+	const char *token = json_string_value(json_object_get(made, "token"));
+	struct corral_error unused;
+	json_t *answer = NULL;
+
+	int rc = token_file_fill(fd, path, token == NULL ? "" : token, err);
+	(void)json_object_del(made, "token"); /* shown once */
+	if (rc != 0) {
+		(void)verb_request("session.stop",
+				   json_pack("{s:O}", "session", json_object_get(made, "id")),
+				   &answer, &unused);
+		json_decref(answer);
+	}
+	return rc;
+}
+
+/* fd: of the file for the token, or -1. */
+static int create(const struct invocation *inv, int fd, struct corral_error *err) {
 	json_t *params = NULL, *made = NULL;
 
-	if (verb_no_words(inv, err) != 0 || create_params(inv, &params, err) != 0 ||
+	if (create_params(inv, &params, err) != 0 ||
 	    verb_request("session.create", params, &made, err) != 0) {
 		return -1;
 	}
 	const char *id = json_string_value(json_object_get(made, "id"));
-	const char *token = json_string_value(json_object_get(made, "token"));
-	int rc = 0;
 	print_warnings(made);
-	if (inv->token_file != NULL) {
-		rc = token_file_write(inv->token_file, token == NULL ? "" : token, err);
-		(void)json_object_del(made, "token"); /* shown once */
-	}
+	int rc = fd < 0 ? 0 : keep_token(fd, inv->token_file, made, err);
 	if (rc == 0) {
 		rc = inv->json ? verb_print_json(made, err) : print_text(id == NULL ? "" : id, err);
 	}
 	json_decref(made);
+	return rc;
+}
+
+int verb_session_create(struct invocation *inv, struct corral_error *err) {
+	auto_fd fd = -1;
+
+	if (verb_no_words(inv, err) != 0 ||
+	    (inv->token_file != NULL && token_file_create(inv->token_file, &fd, err) != 0)) {
+		return -1;
+	}
+	int rc = create(inv, fd, err);
+	if (rc != 0 && fd >= 0) {
+		(void)unlink(inv->token_file); /* a second attempt can create it */
+	}
 	return rc;
 }
 

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import time
 
@@ -308,6 +309,19 @@ def test_the_command_line_takes_a_token_from_a_file_or_stdin(service):
     check(status == 2 and "does not contain a token" in err, f"an empty file: {status} {err}")
     status, _, err = service.run("session", "create", "--token-file", path)
     check(status == 2 and "cannot write the token" in err, f"a file that exists: {status} {err}")
+    with open(path, "rb") as file:
+        equal(file.read(), token, "the file that exists")
+    new = f"{service.place}/home/new"
+    status, _, err = service.run("session", "create", "--token-file", new, "--read", "/no/such/path")
+    check(status == 2 and not os.path.exists(new), f"the file of a session that cannot start: {status} {err}")
+
+    def no_byte():
+        """What a full disk does."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    status, _, err = service.run("session", "create", "--token-file", new, preexec_fn=no_byte)
+    check(status == 2 and "cannot write the token" in err and not os.path.exists(new), f"a file that takes no byte: {status} {err}")
+    equal([row["id"] for row in service.client().call("session.list")["sessions"]], [session], "sessions after them")
     service.good("session", "revoke", session)
     status, _, err = service.run("session", "exec", session, "--token-file", path, "true")
     check(status == 126 and "revoked" in err, f"a revoked token: {status} {err}")
