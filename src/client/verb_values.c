@@ -16,7 +16,9 @@ int verb_duration(const char *text, const char *option, json_int_t *ret, struct 
 	static const struct {
 		const char *unit;
 		json_int_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+	} units[] = {{"ms", 1},    {"s", 1000},    {"", 1000},
+		     {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+	const long most = 366L * 86400000;
 	char *end = NULL;
 
 	if (text == NULL) {
@@ -25,14 +27,14 @@ int verb_duration(const char *text, const char *option, json_int_t *ret, struct 
 	}
 	errno = 0;
 	long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
-	for (size_t i = 0; n > 0 && errno == 0 && n <= 100000 && i < ARRAY_LEN(units); i++) {
-		if (streq(end, units[i].unit)) {
+	for (size_t i = 0; n > 0 && errno == 0 && i < ARRAY_LEN(units); i++) {
+		if (streq(end, units[i].unit) && n <= most / units[i].ms) {
 			*ret = n * units[i].ms;
 			return 0;
 		}
 	}
-	return usage_error(err, "example: 30s, 10m, 8h, 2d", "%s: invalid time \"%s\"", option,
-			   text);
+	return usage_error(err, "from 1ms to 366d; example: 30, 500ms, 10m, 8h",
+			   "%s: invalid time \"%s\"", option, text);
 }
 
 int verb_print_json(const json_t *value, struct corral_error *err) {

@@ -69,6 +69,8 @@
 #define FAILURES_WINDOW_MS 60000 /* … in this time; then none is checked */
 #define REPORTS_MAX 100          /* activities that a session reports … */
 #define REPORTS_WINDOW_MS 10000 /* … in this time: each waits for the disk, and all wait for it */
+#define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000) /* a time in a request */
+#define TOKEN_LIFETIME_MS ((json_int_t)7 * 24 * 3600 * 1000) /* unless the request has one */
 
 /* Codes of errors, besides those of JSON-RPC. */
 enum fault_code {
@@ -288,6 +290,9 @@ request_fn method_ping, method_status, method_metrics, method_reload, method_shu
 	method_create, method_list, method_agents, method_show, method_stop, method_exec,
 	method_attach, method_activity, method_report, method_token, method_revoke,
 	method_authenticate, method_tool;
+
+/* A token without an end would outlive what it was made for. */
+int session_token_lifetime(json_int_t ms, struct fault *f);
 
 /* The JSON of a row, NULL out of memory. */
 json_t *session_row_json(const struct session_row *row);

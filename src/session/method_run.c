@@ -20,10 +20,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* A token that is never shown again is not valid forever. */
-#define TOKEN_LIFETIME_MS ((int64_t)7 * 24 * 3600 * 1000)
-#define DURATION_MAX_MS ((json_int_t)366 * 24 * 3600 * 1000)
-
 struct create {
 	const char *name, *cwd, *file, *bridge, *tools, *copy;
 	json_t *settings, *environment;
@@ -94,14 +90,16 @@ static int check_create(const struct create *c, struct fault *f) {
 	if (c->cwd[0] != '/') {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");
 	}
-	const json_int_t times[] = {c->timeout, c->cpu, c->idle, c->token};
+	const json_int_t times[] = {c->timeout, c->cpu, c->idle};
 	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
 		if (times[i] < 0 || times[i] > DURATION_MAX_MS) {
 			return fault_set(f, MESSAGE_INVALID_PARAMS,
 					 "params: a time is negative, or longer than a year");
 		}
 	}
-	return check_settings(c->settings, f) != 0 ? -1 : check_environment(c->environment, f);
+	return session_token_lifetime(c->token, f) != 0 || check_settings(c->settings, f) != 0
+		       ? -1
+		       : check_environment(c->environment, f);
 }
 
 static int read_create(struct request *r, struct create *c, struct fault *f) {
@@ -173,8 +171,7 @@ int method_create(struct request *r, json_t **ret, struct fault *f) {
 	}
 	struct session_row row = create_row(&c, now, workspace, sizeof workspace);
 	token_make(token, &hash);
-	if (store_add_session(d->store, &row, &hash, c.token == 0 ? 0 : now + c.token, &f->e) !=
-		    0 ||
+	if (store_add_session(d->store, &row, &hash, now + c.token, &f->e) != 0 ||
 	    live_start(d, &row, token, r->params, &live, &f->e) != 0) {
 		return -1;
 	}

@@ -296,19 +296,28 @@ int method_report(struct request *r, json_t **ret, struct fault *f) {
 
 /* ---- tokens ---- */
 
+int session_token_lifetime(json_int_t ms, struct fault *f) {
+	if (ms > 0 && ms <= DURATION_MAX_MS) {
+		return 0;
+	}
+	(void)fault_set(f, MESSAGE_INVALID_PARAMS,
+			"params: the lifetime of a token is not from 1 ms to 366 days");
+	return err_fix(&f->e, "leave it out for seven days");
+}
+
 int method_token(struct request *r, json_t **ret, struct fault *f) {
-	json_int_t lifetime = 0;
+	json_int_t lifetime = TOKEN_LIFETIME_MS;
 	char text[TOKEN_TEXT_LENGTH + 1];
 	struct token_hash hash;
 
 	if (request_unpack(r, f, "{s?I}", "lifetime_ms", &lifetime) != 0) {
 		return -1;
 	}
-	if (lifetime < 0) {
-		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: lifetime_ms is negative");
+	if (session_token_lifetime(lifetime, f) != 0) {
+		return -1;
 	}
 	token_make(text, &hash);
-	int64_t expires = lifetime == 0 ? 0 : daemon_now() + lifetime;
+	int64_t expires = daemon_now() + lifetime;
 	if (store_add_token(r->conn->daemon->store, r->session, &hash, expires, &f->e) != 0) {
 		return -1;
 	}

@@ -187,10 +187,27 @@ def test_tokens_missing_wrong_foreign_expired_and_revoked(service):
         service.good("session", "stop", made["id"])
 
 
+def test_each_token_expires(service):
+    """Also one whose request names no time; none is valid for longer than a year, or for ever."""
+    made, admin, week = service.made(), service.client(), 7 * 24 * 3600
+    try:
+        for words, lifetime, params in (((), week, {}), (("1h",), 3600, {"lifetime_ms": 3600 * 1000}), (("90",), 90, {"lifetime_ms": 90 * 1000})):
+            for given in (admin.call("session.token", session=made["id"], **params),
+                          json.loads(service.good("session", "token", "--json", made["id"], *words))):
+                check(abs(given["expires"] / 1000 - time.time() - lifetime) < 60, f"{words}, {params}: {given['expires']}")
+        for wrong in (0, -1, 366 * 24 * 3600 * 1000 + 1, 2**63 - 1):
+            equal(code_of(admin, "session.token", {"session": made["id"], "lifetime_ms": wrong}), PARAMS, f"lifetime_ms {wrong}")
+            equal(code_of(admin, "session.create", {"cwd": service.workspace, "token_lifetime_ms": wrong}), PARAMS, f"token_lifetime_ms {wrong}")
+        status, _, err = service.run("session", "token", made["id"], "367d")
+        check(status == 2 and "366d" in err, f"367d: {status} {err}")
+    finally:
+        service.good("session", "stop", made["id"])
+
+
 def test_a_connection_loses_its_scope_when_its_token_ends(service):
     made = service.made()
     began = False
-    for how, lifetime in (("expired", 1500), ("expired", 10000), ("revoked", 0)):
+    for how, lifetime in (("expired", 1500), ("expired", 10000), ("revoked", 60000)):
         if how == "expired" and began:
             continue  # the command began before the token ended
         token = service.client().call("session.token", session=made["id"], lifetime_ms=lifetime)["token"]
