@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+#define LOST "has it ended? corral daemon status; corral session list --all"
 
 static int fail(struct corral_error *err, enum corral_error_kind kind, const char *message,
 		const char *remedy) {
@@ -209,7 +210,7 @@ int client_send(struct client *c, const struct client_call *call, struct corral_
 	}
 	line[len] = '\n'; /* instead of the NUL */
 	if (send_line(c, line, len + 1, call->fds, call->nfds) != 0) {
-		return fail_sys(err, "cannot send a request to the daemon", "");
+		return fail_sys(err, "cannot send a request to the daemon", LOST);
 	}
 	return 0;
 }
@@ -236,7 +237,7 @@ static int next_message(struct client *c, json_t **ret, struct corral_error *err
 		case FRAME_END:
 			return 1;
 		default:
-			return fail_sys(err, "cannot read the answer of the daemon", "");
+			return fail_sys(err, "cannot read the answer of the daemon", LOST);
 		}
 	}
 }
@@ -260,6 +261,10 @@ static int fail_as_sent(const json_t *error, struct corral_error *err) {
 	return -1;
 }
 
+int client_lost(struct corral_error *err) {
+	return fail(err, CORRAL_E_SETUP, "the daemon closed the connection", LOST);
+}
+
 int client_call(struct client *c, const struct client_call *call, json_t **ret,
 		struct corral_error *err) {
 	return client_send(c, call, err) != 0 ? -1 : client_answer(c, ret, err);
@@ -272,10 +277,7 @@ int client_answer(struct client *c, json_t **ret, struct corral_error *err) {
 		struct message_fault why;
 		int rc = next_message(c, &answer, err);
 		if (rc != 0) {
-			return rc < 0 ? -1
-				      : fail(err, CORRAL_E_SETUP,
-					     "the daemon closed the connection",
-					     "corral daemon status");
+			return rc < 0 ? -1 : client_lost(err);
 		}
 		if (message_read(answer, &m, &why) != 0 || m.kind != MESSAGE_RESPONSE) {
 			json_decref(answer);

@@ -47,5 +47,7 @@ int client_answer(struct client *c, json_t **ret, struct corral_error *err);
 
 /* Waits for the next notification; its params belong to the caller.  1: the daemon closed. */
 int client_next(struct client *c, json_t **ret, struct corral_error *err);
+/* -1, with the error for that. */
+int client_lost(struct corral_error *err);
 
 #endif

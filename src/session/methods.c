@@ -71,8 +71,9 @@ int method_reload(struct request *r, json_t **ret, struct fault *f) {
 		return -1;
 	}
 	if (daemon_reload(d) != 0) {
-		return fault_set(f, FAULT_FAILED, "the old policy files stay in force: %s",
-				 d->reload_error);
+		(void)fault_set(f, FAULT_FAILED, "the old policy files stay in force: %s",
+				d->reload_error);
+		return err_fix(&f->e, "correct the file, and check it: corral policy check FILE");
 	}
 	*ret = json_object();
 	return 0;
@@ -245,6 +246,28 @@ int method_activity(struct request *r, json_t **ret, struct fault *f) {
 	return 0;
 }
 
+/* Kinds that only the daemon and its supervisors write: with them, a command could report the end
+ * of its session, or a limit that nothing reached. */
+static const char *const own_kinds[] = {"bridge", "command", "copy", "limit", "state", "warning"};
+
+static int check_kind(const char *kind, size_t len, struct fault *f) {
+	if (len > KIND_MAX || !session_name_is_valid(kind) || strlen(kind) != len) {
+		return fault_set(
+			f, MESSAGE_INVALID_PARAMS,
+			"params: \"kind\" has at most %d letters, digits, \".\", \"_\", \"-\"",
+			KIND_MAX);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(own_kinds); i++) {
+		if (streq(kind, own_kinds[i])) {
+			(void)fault_set(f, MESSAGE_INVALID_PARAMS,
+					"params: \"kind\": \"%s\" is for what Corral records",
+					kind);
+			return err_fix(&f->e, "choose another word");
+		}
+	}
+	return 0;
+}
+
 static int count_report(struct live *l, struct fault *f) {
 	int64_t now = clock_ms();
 
@@ -271,11 +294,8 @@ int method_report(struct request *r, json_t **ret, struct fault *f) {
 			   &text_len) != 0) {
 		return -1;
 	}
-	if (kind_len > KIND_MAX || !session_name_is_valid(kind) || strlen(kind) != kind_len) {
-		return fault_set(
-			f, MESSAGE_INVALID_PARAMS,
-			"params: \"kind\" has at most %d letters, digits, \".\", \"_\", \"-\"",
-			KIND_MAX);
+	if (check_kind(kind, kind_len, f) != 0) {
+		return -1;
 	}
 	if (text_len > REPORT_MAX || strlen(text) != text_len) {
 		return fault_set(f, MESSAGE_INVALID_PARAMS,

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "rpc/token_file.h"
 #include "client/client.h"
+#include "session/state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -334,12 +335,19 @@ static int print_activity(const struct invocation *inv, const json_t *row,
 	return print_buf(&out, err);
 }
 
-static int print_activities(const struct invocation *inv, const json_t *answer,
+/* The last row of a session.  Only the daemon writes rows of this kind. */
+static bool is_end(const json_t *row) {
+	return streq(text_of(row, "kind"), "state") &&
+	       (streq(text_of(row, "text"), "STOPPED") || streq(text_of(row, "text"), "FAILED"));
+}
+
+static int print_activities(const struct invocation *inv, const json_t *answer, bool *ret_ended,
 			    struct corral_error *err) {
 	size_t i;
 	json_t *row;
 
 	json_array_foreach(json_object_get(answer, "activity"), i, row) {
+		*ret_ended = *ret_ended || is_end(row);
 		if (print_activity(inv, row, err) != 0) {
 			return -1;
 		}
@@ -349,51 +357,69 @@ static int print_activities(const struct invocation *inv, const json_t *answer,
 
 static int follow(const struct invocation *inv, struct client *c, struct corral_error *err) {
 	json_t *row = NULL;
-	int rc;
+	bool ended = false;
+	int rc = 0;
 
-	while ((rc = client_next(c, &row, err)) == 0) {
+	while (rc == 0 && !ended && (rc = client_next(c, &row, err)) == 0) {
+		ended = is_end(row);
 		rc = print_activity(inv, row, err);
 		json_decref(row);
-		if (rc != 0) {
-			return -1;
-		}
 	}
-	return rc < 0 ? -1 : 0;
+	return rc == 1 ? client_lost(err) : rc;
 }
 
-/* The daemon returns a thousand rows at once. */
-static int page(const struct invocation *inv, struct client *c, json_int_t *after, size_t *ret_n,
+struct paging {
+	json_int_t after;
+	size_t n;   /* rows of the last page */
+	bool ended; /* no row follows */
+};
+
+/* The daemon returns a thousand rows at once; the last page, which is empty, is followed. */
+static int page(const struct invocation *inv, struct client *c, struct paging *p,
 		struct corral_error *err) {
 	json_t *answer = NULL;
-	struct client_call call = {.method = "session.activity",
-				   .params = json_pack("{s:s, s:I, s:b}", "session", inv->words[0],
-						       "after", *after, "follow",
-						       (int)(inv->follow && *ret_n == 0))};
+	struct client_call call = {
+		.method = "session.activity",
+		.params = json_pack("{s:s, s:I, s:b}", "session", inv->words[0], "after", p->after,
+				    "follow", (int)(inv->follow && !p->ended && p->n == 0))};
 
 	if (client_call(c, &call, &answer, err) != 0) {
 		return -1;
 	}
-	*ret_n = json_array_size(json_object_get(answer, "activity"));
-	*after = json_integer_value(json_object_get(answer, "last"));
-	int rc = print_activities(inv, answer, err);
+	p->n = json_array_size(json_object_get(answer, "activity"));
+	p->after = json_integer_value(json_object_get(answer, "last"));
+	int rc = print_activities(inv, answer, &p->ended, err);
 	json_decref(answer);
 	return rc;
 }
 
+/* Before the rows: a session of a daemon that was killed has none about its end. */
+static int has_ended(const struct invocation *inv, bool *ret, struct corral_error *err) {
+	json_t *row = NULL;
+
+	if (about(inv, "session.show", json_object(), &row, err) != 0) {
+		return -1;
+	}
+	int state = state_by_name(text_of(row, "state"));
+	*ret = state >= 0 && state_is_final((enum session_state)state);
+	json_decref(row);
+	return 0;
+}
+
 int verb_session_activity(struct invocation *inv, struct corral_error *err) {
 	struct client c;
-	json_int_t after = 0;
-	size_t n = 1; /* a page that may not be the last: it is not followed */
+	struct paging p = {.n = 1};
 
-	if (one_session(inv, 1, err) != 0 || client_open_admin(&c, err) != 0) {
+	if (one_session(inv, 1, err) != 0 || (inv->follow && has_ended(inv, &p.ended, err) != 0) ||
+	    client_open_admin(&c, err) != 0) {
 		return -1;
 	}
 	int rc = 0;
-	while (rc == 0 && n > 0) {
-		rc = page(inv, &c, &after, &n, err);
+	while (rc == 0 && p.n > 0) {
+		rc = page(inv, &c, &p, err);
 	}
-	if (rc == 0 && inv->follow) {
-		rc = page(inv, &c, &after, &n, err) != 0 ? -1 : follow(inv, &c, err);
+	if (rc == 0 && inv->follow && !p.ended) {
+		rc = page(inv, &c, &p, err) != 0 ? -1 : p.ended ? 0 : follow(inv, &c, err);
 	}
 	client_close(&c);
 	return rc;

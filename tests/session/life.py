@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import subprocess
 
-from service import Refused, acting_as, alive, check, children, equal, marked, wait_until
+from service import HUNG, Client, Refused, acting_as, alive, check, children, equal, marked, wait_until
 
 
 def test_a_command_gets_streams_status_and_directory(service):
@@ -482,9 +482,44 @@ def test_activity_is_listed_and_followed(service):
     text = service.good("session", "activity", "busy")
     check("note" in text and "one?[2J" in text and "\x1b" not in text, f"control characters: {text!r}")
     service.good("session", "stop", session)
-    equal(json.loads(follower.stdout.readline())["text"], "STOPPED", "the last activity")
-    follower.kill()
-    follower.communicate()
+    out, err = follower.communicate(timeout=HUNG)
+    equal(([json.loads(line)["text"] for line in out.splitlines()], err, follower.returncode), (["STOPPED"], b"", 0), "the end of the follower")
+    equal(service.good("session", "activity", session, "-f", "--json").count("\n"), 3, "rows of a session that has ended")
+
+
+def test_no_command_writes_what_the_daemon_records(service):
+    """A reported end, limit or warning would be taken for one of Corral's; the words of a session are its own."""
+    made = service.made()
+    client = Client(f"{service.place}/run/corral/s/{made['id']}.sock", service.uid)
+    client.call("session.authenticate", token=made["token"])
+    for kind in ("bridge", "command", "copy", "limit", "state", "warning"):
+        try:
+            client.call("activity.report", kind=kind, text="FAILED")
+            check(False, f"{kind} was recorded")
+        except Refused as refused:
+            check(refused.code == -32602 and kind in refused.message, f"{kind}: {refused.code} {refused.message}")
+    client.call("activity.report", kind="state-of-work", text="FAILED")
+    rows = [(row["kind"], row["text"]) for row in service.client().call("session.activity", session=made["id"])["activity"]]
+    equal(rows, [("state", "RUNNING"), ("state-of-work", "FAILED")], "the activity")
+    service.good("session", "stop", made["id"])
+
+
+def test_a_follower_learns_that_the_daemon_was_killed(service):
+    """And one that comes later, of a session without a row about its end, does not wait for one."""
+    session = service.create()
+    follower = service.command("session", "activity", session, "-f")
+    try:
+        check(b"RUNNING" in follower.stdout.readline(), "the first activity")
+        service.process.kill()
+        service.process.wait(HUNG)
+        _, err = follower.communicate(timeout=HUNG)
+        check(follower.returncode == 125 and b"corral daemon status" in err, f"{follower.returncode} {err!r}")
+    finally:
+        follower.kill()
+        follower.communicate()
+        service.start()
+    equal(service.show(session)["state"], "FAILED", "the state")
+    check("RUNNING" in service.good("session", "activity", session, "-f"), "its rows")
 
 
 REPORT = """
