@@ -26,7 +26,9 @@ int verb_tool_list(struct invocation *inv, struct corral_error *err) {
 	if (corral_tool_list(inv->json ? CORRAL_JSON : CORRAL_TEXT, &text, err) != 0) {
 		return -1;
 	}
-	return print_text(text, err);
+	return print_text(text[0] == '\0' ? "no tools are installed (corral tool install NAME FILE)"
+					  : text,
+			  err);
 }
 
 int verb_tool_rm(struct invocation *inv, struct corral_error *err) {

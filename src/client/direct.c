@@ -89,7 +89,8 @@ static bool has_ended(const char *session, struct corral_error *err) {
 	const char *reason = json_string_value(json_object_get(answer, "reason"));
 	if (state != NULL && (strcmp(state, "STOPPED") == 0 || strcmp(state, "FAILED") == 0)) {
 		ended = true;
-		fail(err, CORRAL_E_REFUSED, "the session has ended", "");
+		fail(err, CORRAL_E_REFUSED, "the session has ended",
+		     "a new one: corral session create");
 		(void)snprintf(err->message, sizeof err->message, "the session has ended: %s",
 			       reason == NULL ? "" : reason);
 	}

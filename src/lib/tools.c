@@ -47,10 +47,12 @@ static int check_name(const char *name, struct err *e) {
 static int read_program(int fd, const char *shown, struct buf *out, struct err *e) {
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		return err_sys_at(e, WHERE, "cannot read", shown);
+		(void)err_sys_at(e, WHERE, "cannot read", shown);
+		return err_fix(e, "name a program that you can read");
 	}
 	if (!S_ISREG(st.st_mode)) {
-		return err_set(e, ERR_USAGE, WHERE, "%s is not a regular file", shown);
+		(void)err_set(e, ERR_USAGE, WHERE, "%s is not a regular file", shown);
+		return err_fix(e, "name a program or a script");
 	}
 	if (fd_read_all(fd, TOOL_MAX, out) != 0) {
 		return err_sys_at(e, WHERE, "cannot read", shown);

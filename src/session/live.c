@@ -182,6 +182,7 @@ static void end_session(struct live *l, const char *why) {
 	d->counters.failed += !stopped;
 	daemon_activity(d, l->id, "state", state_name(l->state));
 	(void)fault_set(&f, FAULT_STATE, "the session has ended: %s", stopped ? l->reason : why);
+	(void)err_fix(&f.e, "a new one: corral session create");
 	(void)fault_set(&unrecorded, FAULT_FAILED,
 			"the session has ended, but the database could not be changed");
 	(void)err_fix(&unrecorded.e, "free space for it (corral daemon status prints its path); "

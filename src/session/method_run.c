@@ -84,8 +84,13 @@ static int check_create(const struct create *c, struct fault *f) {
 	}
 	char unknown[64];
 	if (mcp_tools_check(c->tools, unknown, sizeof unknown) != 0) {
-		return fault_set(f, MESSAGE_INVALID_PARAMS, "--tools: there is no tool \"%s\"",
-				 unknown);
+		(void)fault_set(f, MESSAGE_INVALID_PARAMS, "--tools: there is no tool \"%s\"",
+				unknown);
+		return err_fix(&f->e, "example: --tools shell,read_file");
+	}
+	if (c->bridge != NULL && c->bridge[0] == '\0') {
+		(void)fault_set(f, MESSAGE_INVALID_PARAMS, "--bridge: there is no command to run");
+		return err_fix(&f->e, "example: --bridge 'exec ./server'");
 	}
 	if (c->cwd[0] != '/') {
 		return fault_set(f, MESSAGE_INVALID_PARAMS, "params: \"cwd\" is not absolute");

@@ -177,8 +177,14 @@ static int check_state(const struct request_row *row, const struct found *found,
 	if ((row->states & IN(found->state)) != 0) {
 		return 0;
 	}
-	return fault_set(f, FAULT_STATE, "%s is not possible: %s is %s", row->method, found->id,
-			 state_name(found->state));
+	(void)fault_set(f, FAULT_STATE, "%s is not possible: %s is %s", row->method, found->id,
+			state_name(found->state));
+	return state_is_final(found->state)
+		       ? err_fix(&f->e,
+				 "why it ended: corral session show %s; a new one: corral session "
+				 "create",
+				 found->id)
+		       : err_fix(&f->e, "see its state: corral session show %s", found->id);
 }
 
 /* The session of an admin's request, by the member "session": an id or a name. */
@@ -189,8 +195,9 @@ static int named_session(struct request *r, struct found *ret, struct fault *f) 
 	if (!json_is_string(name) || strlen(json_string_value(name)) != json_string_length(name) ||
 	    (!session_id_is_valid(json_string_value(name)) &&
 	     !session_name_is_valid(json_string_value(name)))) {
-		return fault_set(f, MESSAGE_INVALID_PARAMS,
-				 "params: \"session\" has to be the id or the name of a session");
+		(void)fault_set(f, MESSAGE_INVALID_PARAMS,
+				"params: \"session\" has to be the id or the name of a session");
+		return err_fix(&f->e, "list them: corral session list");
 	}
 	const struct live *live = live_named(r->conn->daemon, json_string_value(name));
 	if (live != NULL) {

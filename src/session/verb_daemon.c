@@ -13,9 +13,14 @@
 #include <stdio.h>
 
 int verb_no_words(const struct invocation *inv, struct corral_error *err) {
-	return inv->nwords == 0 ? 0
-				: usage_error(err, "", "`corral %s` takes no argument: %s",
-					      inv->verb->name, inv->words[0]);
+	char fix[64];
+
+	if (inv->nwords == 0) {
+		return 0;
+	}
+	(void)snprintf(fix, sizeof fix, "leave it out: corral %s --help", inv->verb->name);
+	return usage_error(err, fix, "`corral %s` takes no argument: %s", inv->verb->name,
+			   inv->words[0]);
 }
 
 int verb_daemon(struct invocation *inv, struct corral_error *err) {

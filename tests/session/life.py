@@ -224,6 +224,11 @@ def test_a_session_that_cannot_start_is_failed_and_says_why(service):
     check(status == 2 and "name of a session" in err, f"an invalid name: {status} {err}")
     status, _, err = service.run("session", "create", "--tools", "no_such")
     check(status == 2 and "no_such" in err, f"a tool that does not exist: {status} {err}")
+    status, _, err = service.run("session", "create", "--bridge", "")
+    check(status == 2 and "--bridge" in err and "remedy" in err, f"a bridge without a command: {status} {err}")
+    for words in (("exec", "bad", "true"), ("stop", "bad")):
+        status, _, err = service.run("session", *words)
+        check(status == 126 and "is FAILED" in err and "corral session create" in err, f"{words}: {status} {err}")
     service.create("--name", "taken")
     status, _, err = service.run("session", "create", "--name", "taken")
     check(status == 2 and "taken is alive" in err, f"a name that is taken: {status} {err}")
