@@ -97,6 +97,19 @@ void mcp_text_result(const json_t *data, struct buf *out);
 char *mcp_text_encode(const char *bytes, size_t len);
 char *mcp_text_decode(const char *text, size_t *ret_len);
 
+/* ---- mcp_leaks.c: 0, or -1 with a reply that refuses ---- */
+
+/* A text from the model that is to be written; the names of files among the arguments. */
+int mcp_leaks_argument(const struct mcp_call *call, const char *bytes, size_t len,
+		       struct mcp_reply *reply);
+int mcp_leaks_names(const struct mcp_call *call, struct mcp_reply *reply);
+
+/* A text for the model: whether scan.output finds a secret in it; *bytes without the secrets. */
+int mcp_leaks_find(const struct mcp_call *call, const char *bytes, size_t len, bool *ret,
+		   struct mcp_reply *reply);
+int mcp_leaks_output(const struct mcp_call *call, char **bytes, size_t *len,
+		     struct mcp_reply *reply);
+
 /* ---- the tools ---- */
 
 /* Runs argv in config->session; the arguments are those of `exec`. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The MCP tools on single files: read_file, write_file, edit_file, list_directory, send_file.
  *
- * Should:   use the file tools of the library, with the server's policy; treat a text that goes to
- *           the model as output of a command (scan.output), and one that comes from it as an
- *           argument (scan.args).
+ * Should:   use the file tools of the library, with the server's policy; pass each text to the leak
+ *           rules (rpc/mcp_leaks.c).
  * Must not: open a path itself; return a part of a file whose whole was not scanned, because a
  *           secret could be read piece by piece.
  * Fails:    closed: content that cannot be scanned is not passed on. */
@@ -24,103 +23,14 @@ static struct corral_files *open_files(const struct mcp_call *call, struct mcp_r
 	struct corral_files *files = NULL;
 	struct corral_error err;
 
+	if (mcp_leaks_names(call, reply) != 0) {
+		return NULL;
+	}
 	if (corral_files_new(call->config->policy, &files, &err) != 0) {
 		mcp_text_error(reply, &err);
 		return NULL;
 	}
 	return files;
-}
-
-/* ---- the leak scanner ---- */
-
-struct scanned {
-	struct buf clean;
-	char kind[80]; /* of the first finding; "" */
-	/* For the audit log: */
-	const struct mcp_call *call;
-	struct corral_files *files; /* NULL before the first finding */
-	bool blocks;
-};
-
-static void on_found(void *arg, const struct corral_finding *finding) {
-	struct scanned *s = arg;
-	struct corral_error unused;
-
-	if (s->files != NULL ||
-	    corral_files_new(s->call->config->policy, &s->files, &unused) == 0) {
-		(void)corral_files_leak(s->files, mcp_text_argument(s->call, "path"), finding,
-					s->blocks, &unused); /* the decision stands */
-	}
-	if (s->kind[0] == '\0') {
-		(void)strncat(s->kind, finding->kind, sizeof s->kind - 1);
-	}
-}
-
-static int on_output(void *arg, const void *bytes, size_t len) {
-	struct scanned *s = arg;
-
-	buf_add(&s->clean, bytes, len);
-	return buf_failed(&s->clean) ? -1 : 0;
-}
-
-static int scan(const char *bytes, size_t len, struct scanned *s, struct mcp_reply *reply) {
-	struct corral_scan_calls calls = {sizeof calls, on_found, on_output, s};
-	struct corral_scan_stream *stream = NULL;
-	struct corral_error err;
-
-	int rc = corral_scan_open(s->call->config->scanner, &calls, &stream, &err) != 0 ||
-				 corral_scan_feed(stream, bytes, len, &err) != 0 ||
-				 corral_scan_end(stream, &err) != 0
-			 ? -1
-			 : 0;
-	corral_scan_close(stream);
-	corral_files_free(s->files); /* writes the audit records */
-	if (rc != 0) {
-		mcp_text_error(reply, &err);
-	}
-	return rc;
-}
-
-static int refuse_leak(const char *kind, const char *option, struct mcp_reply *reply) {
-	mcp_text_misuse(reply,
-			"Refused by the leak scanner: the text contains a secret (%s). Nothing was "
-			"done. The user can allow it: corral mcp %s",
-			kind, option);
-	return -1;
-}
-
-/* A text from the model that is to be written. */
-static int check_argument(const struct mcp_call *call, const char *bytes, size_t len,
-			  struct mcp_reply *reply) {
-	struct scanned s = {.call = call, .blocks = true};
-
-	if (call->config->args == MCP_LEAK_PASS) {
-		return 0;
-	}
-	buf_init(&s.clean);
-	int rc = scan(bytes, len, &s, reply);
-	buf_done(&s.clean);
-	return rc == 0 && s.kind[0] != '\0' ? refuse_leak(s.kind, "--scan-args warn", reply) : rc;
-}
-
-/* Content for the model: *bytes is replaced by the content without secrets. */
-static int clean_output(const struct mcp_call *call, char **bytes, size_t *len,
-			struct mcp_reply *reply) {
-	struct scanned s = {.call = call, .blocks = call->config->output == MCP_LEAK_REFUSE};
-
-	buf_init(&s.clean);
-	int rc = scan(*bytes, *len, &s, reply);
-	if (rc == 0 && s.kind[0] != '\0') {
-		rc = s.blocks ? refuse_leak(s.kind, "--scan-output redact", reply) : 0;
-		buf_puts(&s.clean, "");
-		if (rc == 0) {
-			free(*bytes);
-			*len = s.clean.len;
-			*bytes = buf_take(&s.clean);
-		}
-	}
-	buf_done(&s.clean);
-	return rc;
 }
 
 /* ---- read ---- */
@@ -186,7 +96,7 @@ void mcp_files_read(const struct mcp_call *call, struct mcp_reply *reply) {
 		mcp_text_error(reply, &err);
 	} else if (!scans) {
 		give_content(bytes, len, &range, reply);
-	} else if (clean_output(call, &bytes, &len, reply) == 0) {
+	} else if (mcp_leaks_output(call, &bytes, &len, reply) == 0) {
 		give_part(bytes, len, range, reply);
 	}
 	corral_files_free(files);
@@ -218,7 +128,7 @@ void mcp_files_write(const struct mcp_call *call, struct mcp_reply *reply) {
 	size_t len = 0;
 	auto_free char *bytes = decoded(call, &len, reply);
 
-	if (bytes == NULL || check_argument(call, bytes, len, reply) != 0) {
+	if (bytes == NULL || mcp_leaks_argument(call, bytes, len, reply) != 0) {
 		return;
 	}
 	struct corral_files *files = open_files(call, reply);
@@ -244,7 +154,7 @@ void mcp_files_edit(const struct mcp_call *call, struct mcp_reply *reply) {
 	struct corral_error err;
 	size_t count = 0;
 
-	if (check_argument(call, edit.new_text, strlen(edit.new_text), reply) != 0) {
+	if (mcp_leaks_argument(call, edit.new_text, strlen(edit.new_text), reply) != 0) {
 		return;
 	}
 	struct corral_files *files = open_files(call, reply);
@@ -273,14 +183,54 @@ static void put_entry(struct buf *out, const struct corral_entry *e, const json_
 	}
 }
 
-static void give_entries(const struct corral_entry *entries, size_t count,
-			 struct mcp_reply *reply) {
-	size_t shown = count < LIST_MAX ? count : LIST_MAX;
-	json_t *list = json_array();
+/* The names as lines: one scan for those of a whole directory. */
+static int scan_names(const struct mcp_call *call, const struct corral_entry *entries, size_t shown,
+		      bool *ret_found, struct mcp_reply *reply) {
+	struct buf lines;
 
-	for (size_t i = 0; i < count && i < LIST_MAX; i++) {
+	buf_init(&lines);
+	for (size_t i = 0; i < shown; i++) {
+		buf_printf(&lines, "%s\n", entries[i].name);
+	}
+	int rc = buf_failed(&lines) ? -1
+				    : mcp_leaks_find(call, lines.data == NULL ? "" : lines.data,
+						     lines.len, ret_found, reply);
+	reply->text.failed = reply->text.failed || buf_failed(&lines);
+	buf_done(&lines);
+	return rc;
+}
+
+/* The name of an entry without secrets; NULL: reply has the reason. */
+static json_t *name_of(const struct mcp_call *call, const struct corral_entry *e, bool found,
+		       struct mcp_reply *reply) {
+	size_t len = strlen(e->name);
+	auto_free char *name = found ? strdup(e->name) : NULL;
+
+	if (!found) {
+		return mcp_text_value(e->name, len);
+	}
+	if (name == NULL || mcp_leaks_output(call, &name, &len, reply) != 0) {
+		return NULL;
+	}
+	return mcp_text_value(name, len);
+}
+
+static void give_entries(const struct mcp_call *call, const struct corral_entry *entries,
+			 size_t count, struct mcp_reply *reply) {
+	size_t shown = count < LIST_MAX ? count : LIST_MAX;
+	bool found = false;
+
+	if (scan_names(call, entries, shown, &found, reply) != 0) {
+		return;
+	}
+	json_t *list = json_array();
+	for (size_t i = 0; i < shown; i++) {
 		const struct corral_entry *e = &entries[i];
-		json_t *name = mcp_text_value(e->name, strlen(e->name));
+		json_t *name = name_of(call, e, found, reply);
+		if (name == NULL) {
+			json_decref(list);
+			return;
+		}
 		put_entry(&reply->text, e, name);
 		(void)json_array_append_new(
 			list, json_pack("{s:o, s:s, s:I, s:i}", "name", name, "kind", e->kind,
@@ -305,7 +255,7 @@ void mcp_files_list(const struct mcp_call *call, struct mcp_reply *reply) {
 	if (corral_files_list(files, path == NULL ? "." : path, &entries, &count, &err) != 0) {
 		mcp_text_error(reply, &err);
 	} else {
-		give_entries(entries, count, reply);
+		give_entries(call, entries, count, reply);
 	}
 	free(entries);
 	corral_files_free(files);

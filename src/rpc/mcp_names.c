@@ -6,7 +6,8 @@
  * a session has (its /tmp, a private HOME that is not kept, its copy-on-write workspace), and a
  * move from one mount of the sandbox to another, which has to copy.
  *
- * Should:   use the file tools of the library, with the server's policy.
+ * Should:   use the file tools of the library, with the server's policy; pass each name to the leak
+ *           rules (rpc/mcp_leaks.c).
  * Must not: resolve a path itself; run a command for a path that the library refuses by a rule.
  * Fails:    closed, with the library's error or the result of the command. */
 #include "rpc/mcp_call.h"
@@ -76,6 +77,9 @@ static void change(const struct mcp_call *call, const struct change *c, struct m
 	struct corral_files *files = NULL;
 	struct corral_error err = {0};
 
+	if (mcp_leaks_names(call, reply) != 0) {
+		return;
+	}
 	if (corral_files_new(call->config->policy, &files, &err) != 0) {
 		mcp_text_error(reply, &err);
 		return;

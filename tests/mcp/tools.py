@@ -186,6 +186,29 @@ def register(suite):
         client = Client(box, "--scan-output", "block")
         check(TOKEN not in client.refused("read_file", "secret", path="key"), "the value is in the message")
 
+    @suite.test("mcp: secrets in names: redacted in lists, refused in paths, and recorded without the value")
+    def _(box):
+        box.write(f"ws/d/{TOKEN}", "")
+        box.write("ws/d/plain", "")
+        client = Client(box)
+        result = client.tool("list_directory", path="d")
+        check(TOKEN not in str(result) and "[redacted:" in str(result), f"not redacted: {result}")
+        equal({e["name"].split(":")[0] for e in result["structuredContent"]["entries"]}, {"plain", "[redacted"}, "the names")
+        for name, arguments in (("write_file", {"path": f"new/{TOKEN}", "content": "x"}), ("make_directory", {"path": TOKEN}),
+                                ("move", {"from": "d/plain", "to": TOKEN}), ("move", {"from": f"d/{TOKEN}", "to": "named"}),
+                                ("read_file", {"path": f"d/{TOKEN}"}), ("delete", {"path": f"d/{TOKEN}"})):
+            text = client.refused(name, "secret", **arguments)
+            check(TOKEN not in text, f"{name}: the value is in the message")
+        equal(sorted(os.listdir(f"{box.ws}/d")), sorted(["plain", TOKEN]), "the files")
+        check(not box.exists("ws/new") and not box.exists(f"ws/{TOKEN}"), "a name was made")
+        records = box.corral_("audit", "list", "--kind", "leak", "--json").exited(0).out
+        check(records.count("[redacted:") >= 6 and TOKEN not in records, f"the audit log: {records}")
+        check(TOKEN not in Client(box, "--scan-output", "block").refused("list_directory", "secret", path="d"), "the value is in the message")
+        client = Client(box, "--scan-args", "warn", "--scan-output", "warn")
+        check(TOKEN in client.text("list_directory", path="d"), "a control: allowed by the user")
+        client.data("make_directory", path=TOKEN)
+        check(box.exists(f"ws/{TOKEN}"), "a control: the name was made")
+
     @suite.test("mcp: sandbox_status, explain, why")
     def _(box):
         client = Client(box)
