@@ -94,7 +94,8 @@ static void report_limit(const struct job *j, const struct corral_result *result
 
 /* {"status", "reason", "notes"}, a NUL, and the result object: the daemon passes both on without
  * reading them. */
-static void result_texts(struct buf *out, const struct corral_result *result, const char *text) {
+static void result_texts(const struct job *job, struct buf *out, const struct corral_result *result,
+			 const char *text) {
 	struct emit j;
 	char lost[LOST_NOTE];
 
@@ -106,6 +107,7 @@ static void result_texts(struct buf *out, const struct corral_result *result, co
 	note(&j, "ended by ", corral_result_ending(result));
 	note(&j, "hint: ", corral_result_hint(result));
 	note(&j, "", lost);
+	note(&j, "", supervisor_stopped(job->owner));
 	emit_end_array(&j);
 	emit_end_object(&j);
 	buf_add(out, "", 1);
@@ -127,7 +129,7 @@ void jobs_send_result(struct job *j, const struct corral_result *result) {
 	}
 	struct buf out;
 	buf_init(&out);
-	result_texts(&out, result, text);
+	result_texts(j, &out, result, text);
 	if (buf_failed(&out)) {
 		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
 	} else {

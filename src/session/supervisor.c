@@ -53,11 +53,16 @@ static bool is_busy(struct supervisor *s) {
 	return jobs_count(s) > 0 || atomic_load(&s->bridge_busy);
 }
 
+const char *supervisor_stopped(const struct supervisor *s) {
+	return atomic_load(&s->ending) ? s->stopped : "";
+}
+
 /* SIGTERM for every process, a grace period, then the end of the sandbox.  Commands that the grace
  * period ended have time to send their results. */
-static _Noreturn void stop(struct supervisor *s) {
+static _Noreturn void stop(struct supervisor *s, const char *why) {
 	int64_t until = clock_ms() + GRACE_MS;
 
+	(void)snprintf(s->stopped, sizeof s->stopped, "the session was stopped: %s", why);
 	atomic_store(&s->ending, true);
 	jobs_refuse_waiting(s); /* the end of a command starts none of them */
 	(void)corral_session_signal(s->session, SIGTERM); /* else they are killed */
@@ -326,7 +331,7 @@ static struct job *serve_channel(struct supervisor *s) {
 		record_denial(s, m.text);
 		break;
 	case WIRE_STOP:
-		stop(s);
+		stop(s, m.text == NULL ? "" : m.text);
 	default:
 		break;
 	}

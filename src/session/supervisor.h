@@ -63,6 +63,9 @@ struct direct {
 	size_t next; /* place of the next one that waits */
 };
 
+/* Of the reason for a stop, with the words before it. */
+#define STOP_NOTE 400
+
 struct supervisor {
 	int channel;
 	int events; /* epoll: the channel, and the descriptors of the short way */
@@ -87,6 +90,7 @@ struct supervisor {
 	struct terminal_relay *terminals; /* of the thread that leads */
 	size_t nterminals;
 	atomic_bool ending;      /* no bridge is started again */
+	char stopped[STOP_NOTE]; /* with `ending`: for the clients of commands that this ends */
 	atomic_bool bridge_busy; /* its thread uses the session */
 };
 
@@ -101,6 +105,9 @@ void supervisor_send_refusal(int channel, uint32_t call, enum corral_error_kind 
 			     const char *why);
 
 /* ---- supervisor.c ---- */
+
+/* Why the session is stopped, for the result of a command that ends meanwhile; "": it is not. */
+const char *supervisor_stopped(const struct supervisor *s);
 
 /* Waits for events once, and serves them; the command that this thread has to run, or NULL.  Of the
  * thread that leads. */

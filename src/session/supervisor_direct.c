@@ -100,11 +100,12 @@ static void answer_buf(const struct job *j, struct buf *out) {
 
 void supervisor_direct_send_result(const struct job *j, const struct corral_result *result) {
 	const char *ending = corral_result_ending(result), *hint = corral_result_hint(result);
+	const char *stopped = supervisor_stopped(j->owner);
 	char lost[LOST_NOTE];
 	struct direct_answer a = {.end = DIRECT_RAN, .status = lost_status(result, lost)};
 	struct buf out;
 
-	if (ending[0] == '\0' && hint[0] == '\0' && lost[0] == '\0') {
+	if (ending[0] == '\0' && hint[0] == '\0' && lost[0] == '\0' && stopped[0] == '\0') {
 		answer(j, &a, sizeof a); /* as most are: without a buffer */
 		return;
 	}
@@ -113,6 +114,7 @@ void supervisor_direct_send_result(const struct job *j, const struct corral_resu
 	add_note(&out, "ended by ", ending);
 	add_note(&out, "hint: ", hint);
 	add_note(&out, "", lost);
+	add_note(&out, "", stopped);
 	answer_buf(j, &out);
 }
 

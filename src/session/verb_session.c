@@ -247,6 +247,21 @@ static int about(const struct invocation *inv, const char *method, json_t *param
 	return verb_request(method, params, ret, err);
 }
 
+static void put_cpu(struct buf *out, const json_t *cpu) {
+	long long ms = json_integer_value(json_object_get(cpu, "ms"));
+	long long limit = json_integer_value(json_object_get(cpu, "limit_ms"));
+
+	if (cpu == NULL) {
+		return; /* it has ended */
+	}
+	buf_printf(out, "%-10s %lld.%03lld s (%s)", "cpu", ms / 1000, ms % 1000,
+		   text_of(cpu, "by"));
+	if (limit != 0) {
+		buf_printf(out, ", the limit is %lld.%03lld s", limit / 1000, limit % 1000);
+	}
+	buf_puts(out, "\n");
+}
+
 int verb_session_show(struct invocation *inv, struct corral_error *err) {
 	static const char *const keys_shown[] = {"id",       "name",      "state",   "reason",
 						 "level",    "workspace", "profile", "agent",
@@ -274,6 +289,7 @@ int verb_session_show(struct invocation *inv, struct corral_error *err) {
 			&out, "%-10s %s\n", times[i],
 			verb_time_text(json_integer_value(json_object_get(row, times[i])), time));
 	}
+	put_cpu(&out, json_object_get(row, "cpu"));
 	json_decref(row);
 	return print_buf(&out, err);
 }

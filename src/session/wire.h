@@ -18,7 +18,7 @@ enum wire_kind {
 	WIRE_ERROR,     /* supervisor: the command did not run */
 	WIRE_SIGNAL,    /* daemon: {"signal": N} for the command of this call */
 	WIRE_CANCEL,    /* daemon: kill the tree of the command of this call */
-	WIRE_STOP,      /* daemon: end the session, with a grace period */
+	WIRE_STOP,      /* daemon: end the session, with a grace period; the text: why */
 	WIRE_ATTACH,    /* daemon: {"command", "rows", "columns"} and the client's socket */
 	WIRE_ACTIVITY,  /* supervisor: {"kind", "text"}, to be recorded */
 	WIRE_TOOL,      /* daemon: a call of a tool (session/supervisor_tool.h) */

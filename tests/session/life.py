@@ -2,6 +2,7 @@
 """The life of a session, from create to stop."""
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -282,6 +283,31 @@ def test_stop_sends_term_before_kill(service):
     check(os.path.exists(f"{service.workspace}/end"), "the command got no SIGTERM")
     os.unlink(f"{service.workspace}/began")
     os.unlink(f"{service.workspace}/end")
+
+
+def test_a_command_that_a_stop_ends_says_so(service):
+    """Its client would read a signal of nobody: by the short way, and with a token by the daemon."""
+    token = f"{service.place}/home/stopped-token"
+    began = [f"{service.workspace}/began{n}" for n in range(2)]
+    for words, step, reason in ((("--name", "brief"), "sleep 0.05", "stopped by a client"), (("--cpu-total", "300ms"), ":", "processor time")):
+        session = service.create("--token-file", token, *words)
+        commands = [service.command("session", "exec", session, *more, "-c", f"echo >{path}; until [ -e {began[0]} ] && [ -e {began[1]} ]; do sleep 0.01; done; while :; do {step}; done")
+                    for path, more in zip(began, ((), ("--token-file", token)))]
+        check(wait_until(lambda: all(os.path.exists(path) for path in began)), "the commands did not begin")
+        if words[0] == "--name":
+            service.good("session", "stop", session)
+        for command in commands:
+            _, err = command.communicate(timeout=HUNG)
+            check(command.returncode in (137, 143), f"{words}: {command.returncode} {err!r}")
+            check(b"the session was stopped: " in err and reason.encode() in err, f"{words}: {err!r}")
+        for path in (token, *began):
+            os.unlink(path)
+    # A control: what a command itself does is no stop.
+    session = service.create()
+    _, _, err = service.run("session", "exec", session, "-c", "kill -TERM $$")
+    equal(err, "", "a command that ends itself by a signal")
+    equal(re.match(r"cpu +\d+\.\d{3} s \((cgroup|sampled)\)$", service.good("session", "show", session).splitlines()[-1]) is None, False, "its time")
+    service.good("session", "stop", session)
 
 
 def test_a_command_that_ignores_term_is_killed(service):
