@@ -89,13 +89,13 @@ int verb_exec_report(const struct invocation *inv, const struct result_place *pl
 	return (int)json_integer_value(json_object_get(answer, "status"));
 }
 
-/* A program reads its failures there too, except usage errors. */
+/* A program reads its failures where it reads results, as of a run; except usage errors. */
 static int report_failure(struct invocation *inv, const struct result_place *place,
 			  const struct corral_error *err) {
 	struct corral_error unprintable;
 	auto_free char *text = NULL;
 
-	if (inv->result_fd != NULL && err->kind != CORRAL_E_USAGE &&
+	if ((inv->json || inv->result_fd != NULL) && err->kind != CORRAL_E_USAGE &&
 	    corral_error_json(err, &text) == 0) {
 		inv->reported = result_print(place, text, &unprintable) == 0;
 	}

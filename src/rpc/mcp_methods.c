@@ -124,7 +124,7 @@ static json_t *tools_call(struct exchange *x) {
 	const struct mcp_tool *tool =
 		json_is_string(name) ? mcp_tools_find(list, json_string_value(name)) : NULL;
 	if (tool == NULL) {
-		return fail(x, MESSAGE_INVALID_PARAMS, "unknown tool");
+		return fail(x, MESSAGE_INVALID_PARAMS, "unknown tool: tools/list has their names");
 	}
 	if (arguments != NULL && !json_is_object(arguments)) {
 		return fail(x, MESSAGE_INVALID_PARAMS, "arguments must be an object");

@@ -368,8 +368,9 @@ void conn_accept(struct daemon *d, int listener, struct live *live) {
 	size_t most = live != NULL ? SESSION_CONNECTIONS_MAX : ADMIN_CONNECTIONS_MAX;
 	if (have >= most) {
 		d->counters.connections_refused++;
-		turn_away(fd, live != NULL ? "too many connections to this session"
-					   : "too many connections to the daemon");
+		turn_away(fd, live != NULL
+				      ? "too many connections to this session: close one, or wait"
+				      : "too many connections to the daemon: close one, or wait");
 		return;
 	}
 	unsigned scope = scope_of(live, fd);

@@ -300,12 +300,11 @@ static int with_terminal(const struct invocation *inv, struct client *c, struct 
 
 /* ---- requests ---- */
 
-static int need_terminal(struct corral_error *err) {
+static int need_terminal(const char *fix, struct corral_error *err) {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
 		return 0;
 	}
-	return usage_error(err, "leave --terminal out, or start the command with --detach",
-			   "stdin and stdout have to be terminals");
+	return usage_error(err, fix, "stdin and stdout have to be terminals");
 }
 
 /* Size, modes and TERM of the caller's terminal. */
@@ -359,7 +358,8 @@ int verb_exec_terminal(const struct invocation *inv, const char *const *argv,
 	if (!inv->detach && inv->json) {
 		return usage_error(err, "", "--terminal and --json exclude each other");
 	}
-	if (!inv->detach && need_terminal(err) != 0) {
+	if (!inv->detach &&
+	    need_terminal("leave --terminal out, or start the command with --detach", err) != 0) {
 		return -1;
 	}
 	if (verb_connect(inv, inv->words[0], &c, &own, err) != 0) {
@@ -401,8 +401,8 @@ int verb_session_attach(struct invocation *inv, struct corral_error *err) {
 	struct client_call call = {.method = "session.attach"};
 	json_int_t number = 0;
 
-	if (command_number(inv, &number, err) != 0 || need_terminal(err) != 0 ||
-	    client_open_admin(&c, err) != 0) {
+	if (command_number(inv, &number, err) != 0 ||
+	    need_terminal("run it in a terminal", err) != 0 || client_open_admin(&c, err) != 0) {
 		return -1;
 	}
 	call.params = json_pack("{s:s, s:I}", "session", inv->words[0], "command", number);

@@ -236,6 +236,25 @@ def test_a_session_that_cannot_start_is_failed_and_says_why(service):
     service.good("session", "stop", "taken")
 
 
+def test_a_failure_is_an_object_where_a_result_would_be_one(service):
+    """As of a run: a program that reads stdout has one object, whatever happened; a usage error is for people."""
+    session = service.create()
+    for words, wanted, reason, message in ((("nosuch", "--json", "true"), 126, "refused", "there is no session"),
+                                           ((session, "--json", "/no/such/program"), 127, "setup", "/no/such/program"),
+                                           ((session, "--json", "--chdir", "/no/such/dir", "true"), 125, "setup", "/no/such/dir")):
+        status, out, err = service.run("session", "exec", *words)
+        result = json.loads(out)
+        equal((status, err, result["reason"], result["exit_code"]), (wanted, "", reason, None), f"{words}")
+        check(message in result["error"]["message"], f"{words}: {result['error']}")
+    run = service.run("run", "--level", service.level, "--json", "/no/such/program")
+    equal(sorted(json.loads(run[1])), sorted(result), "the members of a run's object")
+    status, out, err = service.run("session", "exec", session, "--json", "--timeout", "x", "true")
+    check(status == 2 and out == "" and "invalid time" in err, f"a usage error: {status} {out} {err}")
+    status, out, err = service.run("session", "exec", "nosuch", "true")
+    check(status == 126 and out == "" and "there is no session" in err, f"without --json: {status} {out} {err}")
+    service.good("session", "stop", session)
+
+
 def test_a_session_names_what_a_run_warns_of(service):
     """A refused request of a skill, and no sandbox at all: on stderr, in the object, and for others in the activity."""
     path = f"{service.place}/skill.toml"
