@@ -94,14 +94,16 @@ static int on_demand(struct client *c, const struct places *p, struct corral_err
 static int find_places(struct places *p, struct corral_error *err) {
 	struct err e = {0};
 
-	return places_find(p, &e) == 0 ? 0 : fail(err, CORRAL_E_SETUP, e.what, e.fix);
+	return places_find(p, &e) == 0 ? 0
+				       : fail(err, CORRAL_E_SETUP, e.what, on_demand_remedy(e.fix));
 }
 
 int client_open_running(struct client *c, struct corral_error *err) {
 	struct places p;
 
-	return find_places(&p, err) == 0 ? open_socket(c, p.admin, "start it: corral daemon &", err)
-					 : -1;
+	return find_places(&p, err) == 0
+		       ? open_socket(c, p.admin, on_demand_remedy("start it: corral daemon &"), err)
+		       : -1;
 }
 
 int client_open_admin(struct client *c, struct corral_error *err) {

@@ -21,6 +21,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -39,6 +40,14 @@ static int fail(struct corral_error *err, const char *message, const char *remed
 	(void)snprintf(err->message, sizeof err->message, "%.350s", message);
 	(void)snprintf(err->remedy, sizeof err->remedy, "%s", remedy);
 	return -1;
+}
+
+const char *on_demand_remedy(const char *outside) {
+	return getenv("CORRAL_SESSION_ID") == NULL
+		       ? outside
+		       : "a command of a session can use: corral session exec|show "
+			 "$CORRAL_SESSION_ID, corral mcp --session $CORRAL_SESSION_ID; the rest is "
+			 "for processes outside";
 }
 
 /* The values of the policy files; the workspace does not matter. */
@@ -76,8 +85,8 @@ static int read_settings(struct on_demand *d, struct corral_error *err) {
 		return 0;
 	}
 	(void)fail(err, "cannot connect to the daemon",
-		   "start it: corral daemon &  (or let Corral do so: daemon.start = \"on-demand\" "
-		   "in ~/.config/corral/corral.toml)");
+		   on_demand_remedy("start it: corral daemon &  (or let Corral do so: daemon.start "
+				    "= \"on-demand\" in ~/.config/corral/corral.toml)"));
 	err->sys_errno = ENOENT;
 	return -1;
 }

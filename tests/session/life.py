@@ -255,6 +255,20 @@ def test_a_failure_is_an_object_where_a_result_would_be_one(service):
     service.good("session", "stop", session)
 
 
+def test_a_command_of_a_session_asks_about_its_own(service):
+    """`session show` by the socket of the session; about another one, or all, it learns how it is to ask, and nothing else."""
+    own = service.create("--name", "own", "--read", os.path.dirname(service.corral))
+    other = service.create("--name", "other")
+    inside = ("session", "exec", own, "--", service.corral)
+    shown = json.loads(service.good(*inside, "session", "show", "--json", own))
+    equal((shown["id"], shown["state"], "supervisor" in shown), (own, "RUNNING", False), "its own session")
+    for words in (("session", "show", other), ("session", "show", "other"), ("session", "list"), ("daemon", "status"), ("session", "create")):
+        status, out, err = service.run(*inside, *words)
+        check(status == 125 and out == "" and "a command of a session can use" in err, f"{words}: {status} {out} {err}")
+    for session in (own, other):
+        service.good("session", "stop", session)
+
+
 def test_a_session_names_what_a_run_warns_of(service):
     """A refused request of a skill, and no sandbox at all: on stderr, in the object, and for others in the activity."""
     path = f"{service.place}/skill.toml"
