@@ -8,18 +8,26 @@
 #include "session/places_take.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/dirs.h"
 #include "base/fd.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
+#include "base/unix_address.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+/* For the locks of a daemon that was killed. */
+#define LOCK_MS 2000
+#define LOCK_STEP_MS 10
 
 static int refuse_directory(const char *path, const struct stat *st, struct err *e) {
 	(void)err_set(e, ERR_SETUP, "daemon", "%s is not a directory of this user with mode 0700",
@@ -51,7 +59,33 @@ static int private_directory(const char *path, struct err *e) {
 	return 0;
 }
 
-static int take_lock(const char *dir, int *ret, struct err *e) {
+static bool is_served(const char *path) {
+	struct sockaddr_un address;
+	socklen_t len = unix_address_set(&address, path, false);
+	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 && len > 0 &&
+	       (connect(fd, (const struct sockaddr *)&address, len) == 0 || errno == EAGAIN);
+}
+
+/* A daemon that was killed holds its locks until it is gone, which takes a moment after the signal;
+ * one that runs has a socket. */
+static int lock_soon(int fd, const char *admin) {
+	const struct timespec pause = {.tv_nsec = LOCK_STEP_MS * 1000000L};
+	int64_t until = clock_ms() + LOCK_MS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		int sys = errno;
+		if (sys != EWOULDBLOCK || clock_ms() >= until || is_served(admin)) {
+			errno = sys;
+			return -1;
+		}
+		(void)nanosleep(&pause, NULL); /* a signal only shortens it */
+	}
+	return 0;
+}
+
+static int take_lock(const char *dir, const char *admin, int *ret, struct err *e) {
 	char path[PATH_MAX + 16];
 
 	(void)snprintf(path, sizeof path, "%s/daemon.lock", dir);
@@ -60,7 +94,7 @@ static int take_lock(const char *dir, int *ret, struct err *e) {
 		(void)err_sys_at(e, "daemon", "cannot open the lock", path);
 		return err_fix(e, "remove it, if no daemon is running");
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	if (lock_soon(fd, admin) != 0) {
 		if (errno != EWOULDBLOCK) {
 			return err_sys_at(e, "daemon", "cannot lock", path);
 		}
@@ -78,10 +112,10 @@ int places_take(struct places *p, struct err *e) {
 	    private_directory(p->state, e) != 0) {
 		return -1;
 	}
-	if (take_lock(p->runtime, &p->runtime_lock, e) != 0) {
+	if (take_lock(p->runtime, p->admin, &p->runtime_lock, e) != 0) {
 		return -1;
 	}
-	return take_lock(p->state, &p->state_lock, e);
+	return take_lock(p->state, p->admin, &p->state_lock, e);
 }
 
 /* The sandbox may have created any tree in it, whose removal could take long (H7): the next daemon

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of a session, from create to stop."""
+import fcntl
 import json
 import os
 import re
@@ -610,6 +611,37 @@ def test_a_second_daemon_is_refused_and_a_stale_socket_is_replaced(service):
     check(f"{session} was RUNNING".encode() in service.text(at), "the new daemon does not report the session")
     equal(service.show(session)["state"], "FAILED", "the state of a session whose daemon died")
     check(wait_until(lambda: not alive(supervisor)), "a supervisor survived its daemon")
+
+
+def test_a_daemon_waits_for_the_locks_of_one_that_was_killed(service):
+    """A process that holds them and serves no socket stands for the moment between the signal and its end."""
+    service.stop()
+    places = [f"{service.place}/run/corral/daemon.lock", f"{service.place}/home/.local/state/corral/daemon/daemon.lock"]
+    at = len(service.text())
+    try:
+        for place in places:
+            with open(place, "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                process = service.command("daemon", stdout=service.log, stderr=service.log)
+                check(wait_until(lambda: waits(process.pid, place)), f"the daemon did not try {place}")
+            check(wait_until(lambda: b"ready on" in service.text(at)), f"{place}: {service.text(at)!r}")
+            process.terminate()
+            equal(process.wait(HUNG), 0, "the end of the daemon")
+            at = len(service.text())
+        with open(places[0], "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            status, _, err = service.run("daemon")
+            check(status == 126 and "another daemon is running" in err, f"a lock that stays: {status} {err}")
+    finally:
+        service.start()
+
+
+def waits(pid, place):
+    """It has the file open, and sleeps for a moment."""
+    try:
+        return any(os.readlink(f"/proc/{pid}/fd/{fd}") == place for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
 
 
 def test_the_daemon_ends_its_sessions_at_sigterm(service):
