@@ -20,7 +20,7 @@ struct on_demand {
 /* Starts a daemon.  -1: daemon.start is "no", and *err says how to change that. */
 int on_demand_begin(struct on_demand *d, const struct places *p, struct corral_error *err);
 
-/* Where no daemon can be reached: the remedy outside, or what a command of a session can do. */
+/* Where no daemon can be reached: the remedy outside, or that of a command of a session. */
 const char *on_demand_remedy(const char *outside);
 
 /* Waits a moment until the next attempt to connect; starts another daemon if this one has ended,

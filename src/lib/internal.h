@@ -123,7 +123,7 @@ struct stray {
 };
 
 /* Names at the top of the private home before a run, and in other directories of it.  A run with
- * grants in more directories is not told what lies beside the last ones. */
+ * grants in more directories has no note about files beside the last ones. */
 #define PLACES_MAX 32
 struct stray_watch {
 	struct arena arena;

@@ -87,6 +87,6 @@ void scratch_remove(const char *run_dir) {
 		return;
 	}
 	auto_fd parent = open_parent(run_dir, O_PATH);
-	/* The next run sweeps what stays. */
+	/* The next run sweeps the rest. */
 	(void)remove_tree(parent, strrchr(run_dir, '/') + 1);
 }

@@ -37,7 +37,7 @@ static const char *home_name(struct builder *b) {
 	return plan_keep_printf(b, "%.*s-%s", HASH_SHOWN, hash, name);
 }
 
-/* With the workspace in it, what a command writes beside that would be lost without a word: a
+/* With the workspace in it, files that a command writes beside that would be lost without a word: a
  * warning.  Else a note, which -v and `corral explain` print. */
 static void say_not_kept(struct builder *b, const char *why) {
 	const char *text = plan_keep_printf(

@@ -291,7 +291,7 @@ request_fn method_ping, method_status, method_metrics, method_reload, method_shu
 	method_attach, method_activity, method_report, method_token, method_revoke,
 	method_authenticate, method_tool;
 
-/* A token without an end would outlive what it was made for. */
+/* A token without an end would outlive its purpose. */
 int session_token_lifetime(json_int_t ms, struct fault *f);
 
 /* The JSON of a row, NULL out of memory. */

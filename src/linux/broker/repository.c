@@ -8,13 +8,13 @@
  * them being within, one through another is, too.
  *
  * A directory is not searched for symlinks.  It is renamed into a repository only from a place in
- * it that is as deep: then each symlink beneath it is one that was allowed there, whatever other
- * calls, and helpers of calls that wait, do meanwhile.
+ * it that is as deep: then each symlink beneath it is one that was allowed there, also if other
+ * calls, and helpers of calls that wait, change it meanwhile.
  *
  * A ".git" that the run created belongs to it (preexisting.c), but no ".git" or submodule within
  * one that it has not created.
  *
- * Should:   let mv(1) copy what may not be renamed.
+ * Should:   let mv(1) copy a directory that may not be renamed.
  * Must not: depend on the content of a directory.
  * Fails:    closed: a target that only the file system could resolve leads out. */
 #include "linux/broker/repository.h"

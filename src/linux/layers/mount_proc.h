@@ -13,7 +13,7 @@ int mount_proc_whole(int root);
 int mount_proc_callers(uint64_t attributes);
 
 /* Whether the entry is the procfs's own.  systemd-nspawn covers some of its container's with files
- * that it then deletes: no mount can cover these, and what the kernel has there cannot be reached.
+ * that it then deletes: no mount can cover these, and the files beneath them cannot be reached.
  * True if that cannot be read. */
 bool mount_proc_has(int entry);
 
