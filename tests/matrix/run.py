@@ -19,6 +19,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -201,13 +202,24 @@ class Journal:
         return any(passed(line) for line in self.lines if line["of"] == list(circumstances) and line["commit"] == self.commit)
 
 
+def make_check(words, out):
+    """Its status.  When this program is ended, so are the suites: they end at SIGTERM, with all that they made."""
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        return process.wait()
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+
+
 def attempt(circumstances, place):
     """One line of the journal."""
     start, log = time.monotonic(), f"{place}/{'-'.join(circumstances)}.log"
     line = {"of": list(circumstances)}
     try:
         with command(circumstances, place) as words, open(log, "wb") as out:
-            status = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
+            status = make_check(words, out)
     except Absent as why:
         return {**line, "absent": str(why)}
     with open(log, encoding="utf-8", errors="replace") as text:
@@ -271,6 +283,8 @@ def main():
     unknown = set(words.names) - CIRCUMSTANCES.keys()
     if unknown or os.geteuid() != 0:
         parser.error(f"no such circumstance: {', '.join(unknown)}" if unknown else "needs root, for accounts and mounts")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda caught, _frame: sys.exit(128 + caught))
     place = os.path.abspath(words.place)
     os.makedirs(place, exist_ok=True)
     journal, failed = Journal(place), False
