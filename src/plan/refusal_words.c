@@ -28,12 +28,13 @@ void refusal_put_written(struct buf *out, const char *mark, const char *path) {
 
 void refusal_put_modules(struct buf *out, const char *dir) {
 	static const char *const files[] = {".gitmodules", ".git/config"};
-	size_t len = strlen(dir) - strlen(GIT_MODULES);
+	int len = dir == NULL ? 0 : (int)(strlen(dir) - strlen(GIT_MODULES));
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		int n = snprintf(path, sizeof path, "%.*s/%s", (int)len, dir, files[i]);
+		int n = snprintf(path, sizeof path, "%.*s/%s", len, len == 0 ? "" : dir, files[i]);
+		bool whole = len > 0 && n > 0 && (size_t)n < sizeof path;
 		buf_puts(out, i == 0 ? "--protect " : " --protect ");
-		refusal_put_written(out, "!", n < 0 || (size_t)n >= sizeof path ? files[i] : path);
+		refusal_put_written(out, "!", whole ? path : files[i]);
 	}
 }
