@@ -7,8 +7,8 @@
  * something is left; 0 also for a tree that does not exist. */
 int remove_tree(int parent, const char *name);
 
-/* Opens the directory `name` of `parent`, and gives the owner all rights to it. */
-int remove_tree_open(int parent, const char *name);
+/* Opens the directory `name` in `dir`, and gives the owner all rights to it. */
+int remove_tree_open(int dir, const char *name);
 
 /* Empties an open directory. */
 int remove_tree_contents(int dir);

@@ -281,8 +281,8 @@ static bool may_decide_early(const struct setting *set) {
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(deciding); i++) {
-		const char *const *suits = deciding[i].suits;
 		if (streq(set->key, keys[deciding[i].key].name)) {
+			const char *const *suits = deciding[i].suits;
 			return suits[0] == NULL ||
 			       (!streq(set->value, suits[0]) && !streq(set->value, suits[1]));
 		}

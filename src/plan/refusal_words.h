@@ -13,8 +13,8 @@
 void refusal_put_written(struct buf *out, const char *mark, const char *path);
 
 /* The exceptions for the files that `git submodule add` changes after it has cloned into `dir`,
- * which ends with GIT_MODULES; NULL: of the current directory.  An exception of that directory alone
- * would let it fail half-way. */
+ * which ends with GIT_MODULES; NULL: of the current directory.  An exception of that directory
+ * alone would let it fail half-way. */
 void refusal_put_modules(struct buf *out, const char *dir);
 
 #endif

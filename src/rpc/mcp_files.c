@@ -224,8 +224,7 @@ static void give_entries(const struct mcp_call *call, const struct corral_entry 
 		return;
 	}
 	json_t *list = json_array();
-	for (size_t i = 0; i < shown; i++) {
-		const struct corral_entry *e = &entries[i];
+	for (const struct corral_entry *e = entries; e < entries + shown; e++) {
 		json_t *name = name_of(call, e, found, reply);
 		if (name == NULL) {
 			json_decref(list);

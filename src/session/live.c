@@ -547,8 +547,7 @@ void live_stop(struct live *l, const char *reason) {
 	direct_socket_withdraw(l);               /* H9 */
 	live_change_state(l, EVENT_STOP, reason, "");
 	l->kill_at = clock_ms() + STOP_MS;
-	m.text = strdup(reason); /* NULL: clients learn that it was stopped, and not why */
-	m.len = m.text == NULL ? 0 : strlen(m.text);
+	session_wire_set_text(&m, reason); /* without it clients learn that it was stopped alone */
 	if (live_send(l, &m) != 0) {
 		(void)kill(l->supervisor, SIGKILL); /* it does not read */
 	}

@@ -114,6 +114,11 @@ int session_wire_receive(int channel, struct wire_message *ret) {
 	return rc;
 }
 
+void session_wire_set_text(struct wire_message *m, const char *text) {
+	m->text = strdup(text);
+	m->len = m->text == NULL ? 0 : strlen(m->text);
+}
+
 void session_wire_done(struct wire_message *m) {
 	for (size_t i = 0; i < m->nfds; i++) {
 		drop_fd(&m->fds[i]);

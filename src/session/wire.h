@@ -44,6 +44,9 @@ int session_wire_send(int channel, const struct wire_message *m);
 /* 0 or -errno: -EAGAIN nothing is queued, -EBADMSG end of file or a malformed message. */
 int session_wire_receive(int channel, struct wire_message *ret);
 
+/* A copy of the text; without memory for it the message has none. */
+void session_wire_set_text(struct wire_message *m, const char *text);
+
 void session_wire_done(struct wire_message *m);
 
 #endif

@@ -111,7 +111,7 @@ ALLOWED = {
         ioctl kill listen lseek mkdir mkdirat mknodat mmap munmap open openat pipe2 poll prctl pread prlimit pwrite read readlinkat recv
         recvfrom recvmsg renameat rmdir send sendmsg sendto setdomainname sethostname setitimer setpgid setrlimit setsid setsockopt
         shutdown sigaction signalfd socket splice symlinkat syscall tcsetattr umask umount2 unlinkat waitpid write""",
-    "memory and text": "memchr memcmp memcpy memmem memmove memset strcasecmp strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr",
+    "memory and text": "memchr memcmp memcpy memmem memmove memset strcasecmp strchr strcmp strcspn strlen strncasecmp strncmp strnlen strrchr strspn strstr",
     "data": "in6addr_loopback",
     "sets of signals": "sigaddset sigemptyset sigfillset",
     "errno, which belongs to the thread": "__errno_location",

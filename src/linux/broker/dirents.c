@@ -194,7 +194,6 @@ static long save(const struct call *c, const struct resolved *from, const char *
 
 static long move(const struct call *c, struct pair at, unsigned flags) {
 	auto_place from, to;
-	char granted[PATH_MAX];
 	struct moving m = {.from = &from, .to = &to, .flags = flags};
 
 	from.fd = to.fd = -1;
@@ -203,6 +202,7 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	}
 	int r = names_at(c, &at, &from, &to);
 	if (r == 0) {
+		char granted[PATH_MAX];
 		look_at_entry(&from);
 		if (flags == 0 && replace_leads_to_grant(c, &to, granted)) {
 			return save(c, &from, granted);
