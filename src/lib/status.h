@@ -20,8 +20,8 @@ struct status {
 	struct prepared run; /* the plan of a run with this policy, and the host it is for */
 	bool starts;         /* the trial set-up succeeded */
 	struct err failure;  /* !starts: the reason */
-	struct err here; /* why this directory cannot be a workspace; then the trial used
-			    another one */
+	struct err here;     /* why this directory cannot be a workspace; then the trial used
+				another one */
 	struct remedy remedies[REMEDIES_MAX];
 	size_t nremedies;
 };
