@@ -240,7 +240,8 @@ class Service:
         """(status, stdout, stderr)"""
         process = self.command(*words, **({"stdin": subprocess.PIPE} if data is not None else {}), **more)
         out, err = process.communicate(data, timeout=HUNG)
-        return process.returncode, out.decode(), err.decode()
+        # Commands print command lines of the host, which may have any byte.
+        return process.returncode, out.decode(errors="backslashreplace"), err.decode(errors="backslashreplace")
 
     def outside(self, words):
         """The same for another program than Corral."""
