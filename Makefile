@@ -27,9 +27,10 @@ lint: packages-check build
 	@/usr/bin/python3 tests/lint/lint.py --build $(BUILD)
 
 # Every row of every suite, and the layers one by one; docs/proof.md has the result.  ONLY=hosts selects a suite.
+# MINUTES=60 begins no other suite after an hour: the next proof begins with those that have no run, or the oldest.
 proof: packages-proof build sanitize
 	@$(MAKE) --no-print-directory windows WERROR=true
-	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan $(ONLY)
+	@/usr/bin/python3 tests/run.py --proof --build $(BUILD) --sanitized $(BUILD)-asan $(if $(MINUTES),--minutes $(MINUTES)) $(ONLY)
 
 # With the test programs for the targets that run them.
 quick check lint proof: TESTS = true

@@ -168,6 +168,14 @@ SUITE_LINE = re.compile(r"^\| ([^|*]+) \| (\d+) \| (\d+) \| (\d+) \| ([0-9a-f]{1
 SUITES = "All suites"
 
 
+def days_of_suites(path):
+    """suite: the day of its last run, of the document."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as source:
+        return {line.group(1): line.group(5).split(", ")[1] for line in SUITE_LINE.finditer(source.read())}
+
+
 def parts_before(text):
     """title: lines of the parts that name their run."""
     found = {}

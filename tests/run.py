@@ -21,11 +21,13 @@ import time
 
 sys.dont_write_bytecode = True
 import ending  # noqa: E402  no file beside it
+import report  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
 SANITIZED = " (sanitized)"  # after the name of a program
+DOCUMENT = f"{ROOT}/docs/proof.md"
 
 # How much of the corpus and of the attempts a proof takes to each level.  Below standard
 # files are open, so what is attempted there is never attempted as root.
@@ -255,12 +257,17 @@ class Journal:
                  for suite in ("escape", "compat")}
         hosts = ["--hosts", f"{build}/hosts.jsonl"] if "hosts" in self.found else []
         missing = [name for name in self.names if name not in self.found]
-        document = f"{ROOT}/docs/proof.md"
         text = subprocess.run([PYTHON, f"{HERE}/report.py", "--escape", *files["escape"], "--compat", *files["compat"], *hosts,
-                               "--suites", self.path, "--missing", *missing, "--before", document],
+                               "--suites", self.path, "--missing", *missing, "--before", DOCUMENT],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
-        with open(document, "w", encoding="utf-8") as out:
+        with open(DOCUMENT, "w", encoding="utf-8") as out:
             out.write(text)
+
+
+def longest_ago(suites):
+    """Suites that the document has no run of, then the others by the day of theirs: a proof in parts becomes whole."""
+    days = report.days_of_suites(DOCUMENT)
+    return sorted(suites, key=lambda suite: days.get(suite[0], ""))
 
 
 LINE = re.compile(r"^(ok|not ok)\b[^#]*(#\s*skip\b.*)?", re.IGNORECASE)
@@ -358,8 +365,8 @@ class Suite:
 class Schedule:
     """Suites that wait to be run, some at a time: most of them wait most of the time."""
 
-    def __init__(self, suites, journal, seconds, verbose):
-        self.waiting, self.running, self.counts = list(suites), [], {}
+    def __init__(self, suites, journal, seconds, verbose, until=None):
+        self.waiting, self.running, self.counts, self.until = list(suites), [], {}, until
         self.journal, self.seconds, self.verbose = journal, seconds, verbose
         self.changed = threading.Condition()
         self.awaited = 0  # how many builds may still add suites
@@ -367,7 +374,7 @@ class Schedule:
     def take(self):
         """The next one.  Those of one kind use the same ports and accounts, and run one after the other."""
         with self.changed:
-            while (self.waiting or self.awaited) and not ending.is_ending:
+            while (self.waiting or self.awaited) and not ending.is_ending and not self.is_late():
                 for suite in self.waiting:
                     if kind(suite[0]) not in self.running:
                         self.waiting.remove(suite)
@@ -375,6 +382,9 @@ class Schedule:
                         return suite
                 self.changed.wait()
         return None
+
+    def is_late(self):
+        return self.until is not None and time.monotonic() > self.until
 
     def after(self, build, suites):
         """Finishes a build, and adds what it made."""
@@ -463,9 +473,11 @@ def main():
                         help="unit tests, lints, one row of each category; two minutes")
     parser.add_argument("--proof", dest="selection", action="store_const", const="proof",
                         help="everything, and docs/proof.md")
+    parser.add_argument("--minutes", type=float, help="begin no other suite after this time; the next proof begins with those")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("only", nargs="*", help="run only these suites")
     args = parser.parse_args()
+    until = args.minutes and time.monotonic() + args.minutes * 60
     build, proof = os.path.abspath(args.build), args.selection == "proof"
     args.sanitized = args.sanitized and os.path.abspath(args.sanitized)
     journal = Journal(build) if proof else None
@@ -494,12 +506,13 @@ def main():
             chosen.sort(key=lambda suite: LONGEST.index(suite[0]) if suite[0] in LONGEST else len(LONGEST))
         if journal:
             counts = {name: journal.found[name] for name, _ in chosen if journal.passed(name)}
-            chosen = [suite for suite in chosen if suite[0] not in counts]
+            chosen = longest_ago([suite for suite in chosen if suite[0] not in counts])
         seconds = None if proof else CHECK_SECONDS
         timed = Schedule([suite for suite in chosen if suite[0] in TIMED], journal, seconds, args.verbose)
         timed.run(1)
         beside = [Suite(*suite, None if suite[0] == SANITIZE else seconds) for suite in chosen if suite[0] in BESIDE]
-        schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE + TIMED], journal, seconds, args.verbose)
+        schedule = Schedule([suite for suite in chosen if suite[0] not in BESIDE + TIMED], journal, seconds, args.verbose,
+                            until)
         schedule.run(AT_ONCE, [suite for suite in beside if suite.name == SANITIZE],
                      lambda: asked_for(sanitized_programs(args.sanitized, corral), args.only))
         for suite in beside:
