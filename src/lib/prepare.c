@@ -8,6 +8,7 @@
  * Fails:    closed, with the error of the function that failed. */
 #include "lib/tools.h"
 
+#include "backend/timings.h"
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/path.h"
@@ -16,7 +17,6 @@
 #include "linux/early.h"
 #include "linux/userns_cache.h"
 #include "linux/probe.h"
-#include "linux/timings.h"
 #include "plan/limits.h"
 
 #include <limits.h>

@@ -7,7 +7,7 @@
  * Fails:    closed: without memory the run does not start. */
 #include "lib/internal.h"
 
-#include "linux/timings.h"
+#include "backend/timings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,6 +7,7 @@
  * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
+#include "backend/timings.h"
 #include "command/judge.h"
 #include "lib/ask.h"
 #include "lib/descriptors.h"
@@ -16,7 +17,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "linux/early.h"
-#include "linux/timings.h"
 
 #include <errno.h>
 #include <stdio.h>

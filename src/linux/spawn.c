@@ -41,6 +41,7 @@
  *           fails after it ends the first process before the command starts. */
 #include "linux/spawn.h"
 
+#include "backend/timings.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/clock.h"
@@ -62,7 +63,6 @@
 #include "linux/scratch.h"
 #include "linux/secrets.h"
 #include "linux/signals_reset.h"
-#include "linux/timings.h"
 #include "linux/warden.h"
 #include "linux/warm.h"
 

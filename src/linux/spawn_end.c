@@ -7,6 +7,7 @@
  * Fails:    open: an object that cannot be removed is removed by the next run (E7). */
 #include "linux/spawn.h"
 
+#include "backend/timings.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/parent_pid.h"
@@ -16,7 +17,6 @@
 #include "linux/kernel_api.h"
 #include "linux/run_state.h"
 #include "linux/scratch.h"
-#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
  * Fails:    closed: a run without a report of its end counts as killed. */
 #include "run/reports.h"
 
+#include "backend/timings.h"
 #include "base/auto.h"
 #include "linux/follow.h"
-#include "linux/timings.h"
 
 #include <errno.h>
 #include <fcntl.h>

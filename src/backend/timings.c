@@ -4,9 +4,7 @@
  * Should:   be readable after every process of the run has ended.
  * Must not: make more than one call in the child; be mapped for a run without --timings.
  * Fails:    closed: without the mapping the run does not start. */
-#include "linux/timings.h"
-
-#include "linux/layer.h"
+#include "backend/timings.h"
 
 #include <sys/mman.h>
 #include <time.h>
@@ -59,24 +57,15 @@ void timings_retry(struct timings *t) {
 	timings_take(t, STEP_RETRY);
 }
 
-static const char *layer_name(size_t index) {
-	for (size_t i = 0; layers[i] != NULL; i++) {
-		if (i == index) {
-			return layers[i]->name;
-		}
-	}
-	return "";
-}
-
 const char *timings_name(size_t step, const char **ret_word) {
 	*ret_word = "";
 	if (step >= STEP_ENTER && step < STEP_SERVER) {
 		*ret_word = "enter ";
-		return layer_name(step - STEP_ENTER);
+		return timings_layer(step - STEP_ENTER);
 	}
 	if (step >= STEP_START && step < STEP_EXECVE) {
 		*ret_word = "start ";
-		return layer_name(step - STEP_START);
+		return timings_layer(step - STEP_START);
 	}
 	return step < STEP_COUNT && names[step] != NULL ? names[step] : "";
 }

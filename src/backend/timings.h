@@ -3,8 +3,8 @@
  *
  * A stamp is the moment at which a step ended.  A run whose caller does not want them has no such
  * memory, and timings_stamp() then reads no clock. */
-#ifndef CORRAL_LINUX_TIMINGS_H
-#define CORRAL_LINUX_TIMINGS_H
+#ifndef CORRAL_BACKEND_TIMINGS_H
+#define CORRAL_BACKEND_TIMINGS_H
 
 #include "base/err.h"
 
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than layers[] has entries. */
+/* More than a backend has layers. */
 #define STEP_LAYERS 24
 
-/* In the order of a run.  The steps of a layer have its index in layers[] added. */
+/* In the order of a run.  The steps of a layer have its index added. */
 enum step {
 	STEP_BEGIN,   /* the call of corral_run() or corral_spawn() */
 	STEP_PROBE,   /* facts of the host */
@@ -64,5 +64,9 @@ void timings_retry(struct timings *t);
 
 /* The name of a step, and of a layer's step the word before the layer's name, else "". */
 const char *timings_name(size_t step, const char **ret_word);
+
+/* The name of a layer of this build's backend by its index, for timings_name(); "": there is none.
+ */
+const char *timings_layer(size_t index);
 
 #endif
