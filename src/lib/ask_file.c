@@ -11,12 +11,12 @@
  */
 #include "lib/ask.h"
 
+#include "backend/host_open.h"
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/rights.h"
 #include "base/str.h"
 #include "data/paths.h"
-#include "linux/host_open.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
  * Fails:    closed: without a plan no file is opened. */
 #include "lib/file_task.h"
 
+#include "backend/home.h"
 #include "base/path.h"
-#include "linux/home.h"
 
 /* A path in the private home: a write creates the home, as a run would; a read checks its
  * record first. */

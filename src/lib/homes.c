@@ -3,7 +3,7 @@
  *
  * Should:   list workspace, size and last use of each home.
  * Must not: follow a link or recurse without a bound: commands filled these trees; remove a
- *           home that a run uses (linux/home.h has the lock).
+ *           home that a run uses (backend/home.h has the lock).
  * Fails:    closed: a home that cannot be locked is kept. */
 #include "lib/internal.h"
 

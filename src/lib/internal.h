@@ -12,6 +12,8 @@
 
 #include "audit/audit.h"
 #include "backend/backend.h"
+#include "backend/home.h"
+#include "backend/secrets.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/emit.h"
@@ -19,9 +21,7 @@
 #include "base/rfc3339.h"
 #include "base/run_id.h"
 #include "cow/cow.h"
-#include "linux/home.h"
 #include "linux/runs.h"
-#include "linux/secrets.h"
 #include "plan/plan.h"
 #include "plan/snapshot.h"
 #include "policy/policy.h"

@@ -9,13 +9,13 @@
 #include "lib/tools.h"
 
 #include "backend/timings.h"
+#include "backend/userns_cache.h"
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/remedies.h"
 #include "linux/early.h"
-#include "linux/userns_cache.h"
 #include "linux/probe.h"
 #include "plan/limits.h"
 

@@ -3,7 +3,7 @@
  *
  * Should:   open the vault only if the policy names a secret or an agent, and never for the
  *           self-test, whose home is not the caller's; close it before any process is created.
- * Must not: copy a value to any memory but the vault's and that of linux/secrets.h (V3).
+ * Must not: copy a value to any memory but the vault's and that of backend/secrets.h (V3).
  * Fails:    closed: a secret that the run cannot have stops it before anything runs. */
 #include "lib/internal.h"
 

@@ -5,7 +5,7 @@
 
 #include "lib/internal.h"
 
-#include "linux/mechanisms.h"
+#include "backend/mechanisms.h"
 
 /* One change of the host that would raise the level. */
 struct remedy {

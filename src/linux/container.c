@@ -4,7 +4,7 @@
  * Should:   read each file at most once for each mark; follow the order of the table.
  * Must not: decide anything about a run: a program can forge every mark.
  * Fails:    never: a file that cannot be read has no mark. */
-#include "linux/container.h"
+#include "backend/container.h"
 
 #include "base/buf.h"
 #include "base/fd.h"

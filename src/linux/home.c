@@ -6,7 +6,7 @@
  * Must not: open a home without a record, or with the record of another workspace: it could
  *           contain another project's files.
  * Fails:    closed. */
-#include "linux/home.h"
+#include "backend/home.h"
 
 #include "base/auto.h"
 #include "base/fd.h"

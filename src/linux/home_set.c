@@ -15,9 +15,9 @@
  * Fails:    closed: without flock(2), or a readable record, the run uses another home. */
 #include "linux/home_set.h"
 
+#include "backend/home.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/home.h"
 #include "linux/mount_points.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
  * Must not: follow a symlink, wait for a lease or the other end of a FIFO, open anything but a
  *           regular file; run code of libc in the helper beyond system calls.
  * Fails:    closed: the file is not opened. */
-#include "linux/host_open.h"
+#include "backend/host_open.h"
 
 #include "base/auto.h"
 #include "base/clock.h"

@@ -15,6 +15,7 @@
  * Fails:    closed: a lost channel or a failing poll ends the sandbox. */
 #include "linux/init.h"
 
+#include "backend/secrets.h"
 #include "backend/timings.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -30,7 +31,6 @@
 #include "linux/run_state.h"
 #include "linux/reaper.h"
 #include "linux/sched_slice.h"
-#include "linux/secrets.h"
 #include "linux/view_report.h"
 #include "linux/warden.h"
 #include "linux/warm.h"

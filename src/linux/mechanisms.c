@@ -4,7 +4,7 @@
  * Should:   report the errno of a mechanism that does not work.
  * Must not: leave a filter or a process behind: a separate process tests the listener.
  * Fails:    never: an unknown value is MECHANISM_UNKNOWN. */
-#include "linux/mechanisms.h"
+#include "backend/mechanisms.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

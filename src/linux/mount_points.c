@@ -21,12 +21,12 @@
  *           without birth times, all of them. */
 #include "linux/mount_points.h"
 
+#include "backend/home.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/keys.h"
-#include "linux/home.h"
 #include "linux/kernel_api.h"
 
 #include <errno.h>

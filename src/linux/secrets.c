@@ -5,7 +5,7 @@
  * Should:   exist only in a run that has secrets.
  * Must not: leave a value in the mapping after the command was executed.
  * Fails:    closed. */
-#include "linux/secrets.h"
+#include "backend/secrets.h"
 
 #include "base/str.h"
 

@@ -41,6 +41,7 @@
  *           fails after it ends the first process before the command starts. */
 #include "linux/spawn.h"
 
+#include "backend/secrets.h"
 #include "backend/timings.h"
 #include "base/auto.h"
 #include "base/fd.h"
@@ -61,7 +62,6 @@
 #include "linux/layer.h"
 #include "linux/parked.h"
 #include "linux/scratch.h"
-#include "linux/secrets.h"
 #include "linux/signals_reset.h"
 #include "linux/warden.h"
 #include "linux/warm.h"

@@ -4,7 +4,7 @@
  * Should:   key the entry by a hash of everything that may be the cause.
  * Must not: cache a success.
  * Fails:    open: without an entry the run tries namespaces first, and falls back. */
-#include "linux/userns_cache.h"
+#include "backend/userns_cache.h"
 
 #include "base/auto.h"
 #include "base/fd.h"

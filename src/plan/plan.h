@@ -179,7 +179,7 @@ struct plan {
 	char **env; /* NULL-terminated */
 	size_t nenv, env_cap;
 
-	const struct host_secret *secrets; /* names; linux/secrets.h has the values */
+	const struct host_secret *secrets; /* names; backend/secrets.h has the values */
 	size_t nsecrets;
 
 	bool own_net; /* net.mode is not full: loopback, and the connections that the gate allows */

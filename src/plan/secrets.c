@@ -2,7 +2,7 @@
 /* Plans the secrets of a run: a variable each, or a file on the sandbox's own tmpfs, or without
  * namespaces in the run's own directory.
  *
- * Should:   plan names and places; linux/secrets.h fills in the values.
+ * Should:   plan names and places; backend/secrets.h fills in the values.
  * Must not: hold a value: a plan is printed.
  * Fails:    closed: without Landlock other sandboxes could read the file, and a secret that is
  *           exposed as a file stops the run. */

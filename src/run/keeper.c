@@ -8,10 +8,10 @@
  *           then. */
 #include "run/keeper.h"
 
+#include "backend/home.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/unix_address.h"
-#include "linux/home.h"
 #include "linux/kernel_api.h"
 #include "linux/parked.h"
 

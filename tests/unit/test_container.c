@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises container runtimes by files of hosts that this machine is not. */
+#include "backend/container.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/container.h"
 #include "test.h"
 
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* The memory that carries the values of secrets to the command. */
 #include "test.h"
 
+#include "backend/secrets.h"
 #include "base/str.h"
-#include "linux/secrets.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -17,12 +17,12 @@
  * Fails:    closed: a source that changed since it was planned stops the run. */
 #include "linux/layer.h"
 
+#include "backend/secrets.h"
 #include "base/auto.h"
 #include "linux/layers/mount_cow.h"
 #include "linux/layers/mount_exec.h"
 #include "linux/layers/mount_proc.h"
 #include "linux/mount_api.h"
-#include "linux/secrets.h"
 #include "linux/view_report.h"
 
 #include <errno.h>

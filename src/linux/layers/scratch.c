@@ -10,13 +10,13 @@
  * Fails:    closed, except for a symlink to a toolchain. */
 #include "linux/scratch.h"
 
+#include "backend/secrets.h"
 #include "base/auto.h"
 #include "base/dirs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "linux/layer.h"
-#include "linux/secrets.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  * Must not: outlive a change of a possible cause: a sysctl, an LSM label, a seccomp filter, a
  *           capability, a container.
  * Fails:    open: without an entry the set-up is tried again, and falls back again. */
-#ifndef CORRAL_LINUX_USERNS_CACHE_H
-#define CORRAL_LINUX_USERNS_CACHE_H
+#ifndef CORRAL_BACKEND_USERNS_CACHE_H
+#define CORRAL_BACKEND_USERNS_CACHE_H
 
 #include "base/arena.h"
 #include "plan/host.h"

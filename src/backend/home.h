@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The private home of a workspace. */
-#ifndef CORRAL_LINUX_HOME_H
-#define CORRAL_LINUX_HOME_H
+#ifndef CORRAL_BACKEND_HOME_H
+#define CORRAL_BACKEND_HOME_H
 
 #include "base/err.h"
 #include "plan/plan.h"

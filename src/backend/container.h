@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises the container runtime around this process, for `corral status`. */
-#ifndef CORRAL_LINUX_CONTAINER_H
-#define CORRAL_LINUX_CONTAINER_H
+#ifndef CORRAL_BACKEND_CONTAINER_H
+#define CORRAL_BACKEND_CONTAINER_H
 
 #include "data/containers.h"
 

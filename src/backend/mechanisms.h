@@ -6,10 +6,10 @@
  *           listener is tested in a separate process.
  * Must not: decide anything: a run relies on struct host, never on this.
  * Fails:    never: an unknown value is MECHANISM_UNKNOWN. */
-#ifndef CORRAL_LINUX_MECHANISMS_H
-#define CORRAL_LINUX_MECHANISMS_H
+#ifndef CORRAL_BACKEND_MECHANISMS_H
+#define CORRAL_BACKEND_MECHANISMS_H
 
-#include "linux/container.h"
+#include "backend/container.h"
 
 #include <stdbool.h>
 

@@ -11,8 +11,8 @@
  *           in the run's own directory.
  * Fails:    closed: without the mapping there is no run.  Locking it may fail (RLIMIT_MEMLOCK);
  *           that is no error. */
-#ifndef CORRAL_LINUX_SECRETS_H
-#define CORRAL_LINUX_SECRETS_H
+#ifndef CORRAL_BACKEND_SECRETS_H
+#define CORRAL_BACKEND_SECRETS_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a file of the host for a process in the sandbox's mount namespace. */
-#ifndef CORRAL_LINUX_HOST_OPEN_H
-#define CORRAL_LINUX_HOST_OPEN_H
+#ifndef CORRAL_BACKEND_HOST_OPEN_H
+#define CORRAL_BACKEND_HOST_OPEN_H
 
 #include <stdbool.h>
 #include <sys/types.h>
