@@ -7,10 +7,10 @@
  * Fails:    closed: an engine that does not answer, or lacks seccomp or the image, is an error. */
 #include "docker/container.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/read_link.h"
 #include "base/str.h"
-#include "linux/probe.h"
 #include "linux/program_output.h"
 
 #include <fcntl.h>

@@ -8,11 +8,11 @@
 
 #include "audit/print.h"
 #include "audit/verify.h"
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "lib/sized.h"
-#include "linux/probe.h"
 
 #include <ctype.h>
 #include <inttypes.h>

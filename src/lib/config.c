@@ -7,11 +7,11 @@
  * Fails:    closed: with one bad file there is no version. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "base/emit.h"
 #include "base/str.h"
-#include "linux/probe.h"
 
 static int read_files(struct corral_config *c, struct err *e) {
 	struct host host = {0};

@@ -9,12 +9,12 @@
 #include "lib/internal.h"
 #include "lib/pool.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "base/emit.h"
 #include "base/fd.h"
 #include "data/other_builds.h"
-#include "linux/probe.h"
 #include "plan/seatbelt/seatbelt.h"
 
 /* policy_trust() refuses larger ones. */

@@ -8,6 +8,7 @@
  * Fails:    closed: without a plan no file is opened. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/errno_name.h"
 #include "base/str.h"
@@ -16,7 +17,6 @@
 #include "lib/file_task.h"
 #include "lib/file_verdict.h"
 #include "lib/leaks.h"
-#include "linux/probe.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -7,13 +7,13 @@
  * Fails:    closed: a home that cannot be locked is kept. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
 #include "lib/sized.h"
-#include "linux/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

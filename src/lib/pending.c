@@ -7,11 +7,11 @@
  * Fails:    closed: an entry that cannot be read can only be discarded. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "lib/sized.h"
-#include "linux/probe.h"
 
 #include <limits.h>
 #include <stdio.h>

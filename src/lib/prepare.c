@@ -8,6 +8,7 @@
  * Fails:    closed, with the error of the function that failed. */
 #include "lib/tools.h"
 
+#include "backend/probe.h"
 #include "backend/timings.h"
 #include "backend/userns_cache.h"
 #include "base/auto.h"
@@ -16,7 +17,6 @@
 #include "base/str.h"
 #include "data/remedies.h"
 #include "linux/early.h"
-#include "linux/probe.h"
 #include "plan/limits.h"
 
 #include <limits.h>

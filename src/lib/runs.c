@@ -6,9 +6,9 @@
  * Fails:    with an error when the state directory is not the caller's. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/probe.h"
 
 #include <stdio.h>
 

@@ -6,10 +6,10 @@
  * Fails:    closed: nothing is saved when any part of a call fails. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "lib/sized.h"
-#include "linux/probe.h"
 #include "vault/export.h"
 #include "vault/import.h"
 

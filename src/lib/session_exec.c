@@ -7,13 +7,13 @@
  * Fails:    closed: a command that is refused is not sent to the sandbox. */
 #include "lib/session.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "command/judge.h"
 #include "lib/descriptors.h"
 #include "lib/sized.h"
 #include "lib/tools.h"
-#include "linux/probe.h"
 
 #include <errno.h>
 #include <signal.h>

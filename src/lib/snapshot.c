@@ -12,9 +12,9 @@
  * Fails:    with the error that a run would have. */
 #include "lib/internal.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/probe.h"
 
 #include <sys/utsname.h>
 

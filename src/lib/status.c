@@ -9,10 +9,10 @@
  *           reported as such. */
 #include "lib/status.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "base/str.h"
-#include "linux/probe.h"
 
 /* The workspace of the trial; no command is started, so nothing is written there.  The second one
  * is for accounts with a HOME below the first, such as Debian's "games". */

@@ -7,13 +7,13 @@
  * Fails:    closed: a tool that changed, or whose record is missing, refuses the run. */
 #include "lib/tools.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/dirs.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/remove_tree.h"
 #include "base/str.h"
-#include "linux/probe.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  * Fails:    closed: without a directory for a run that may need one. */
 #include "backend/backend.h"
 
-#include "linux/probe.h"
+#include "backend/probe.h"
 #include "linux/spawn.h"
 #include "plan/limits.h"
 

@@ -5,7 +5,7 @@
  * Must not: change anything, or start a process, except in probe_makes_namespaces().
  * Fails:    closed: for a deleted current directory, a missing procfs or mixed user ids; a
  *           missing feature is a fact with its reason, not a failure. */
-#include "linux/probe.h"
+#include "backend/probe.h"
 
 #include "base/auto.h"
 #include "base/credentials.h"

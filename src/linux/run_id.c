@@ -7,7 +7,7 @@
  * Should:   be unique without a record of earlier ids.
  * Must not: cost more than one system call.
  * Fails:    closed: without randomness the run does not start. */
-#include "linux/probe.h"
+#include "backend/probe.h"
 
 #include "base/run_id.h"
 

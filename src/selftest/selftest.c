@@ -9,13 +9,13 @@
  * Fails:    -1 only when nothing could be tried; a broken sandbox is a finding. */
 #include "selftest/selftest.h"
 
+#include "backend/probe.h"
 #include "base/auto.h"
 #include "base/credentials.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "data/acts.h"
-#include "linux/probe.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -5,8 +5,8 @@
  * Must not: change anything, or start a process.
  * Fails:    closed: without memory, a current directory or procfs; a missing feature is a
  *           fact, not a failure. */
-#ifndef CORRAL_LINUX_PROBE_H
-#define CORRAL_LINUX_PROBE_H
+#ifndef CORRAL_BACKEND_PROBE_H
+#define CORRAL_BACKEND_PROBE_H
 
 #include "base/arena.h"
 #include "base/err.h"
