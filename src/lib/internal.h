@@ -21,11 +21,11 @@
 #include "base/rfc3339.h"
 #include "base/run_id.h"
 #include "cow/cow.h"
-#include "linux/runs.h"
 #include "plan/plan.h"
 #include "plan/snapshot.h"
 #include "policy/policy.h"
 #include "run/run.h"
+#include "run/runs.h"
 #include "vault/vault.h"
 
 #include <sys/types.h>

@@ -4,13 +4,13 @@
  * Should:   list every live run of the user, and no other.
  * Must not: prevent a run, or cost it more than a few microseconds.
  * Fails:    open: a run that cannot be registered still runs. */
-#include "linux/runs.h"
+#include "run/runs.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/dirs.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "linux/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,14 +52,13 @@ static struct flock slot_lock(short type, long slot) {
 
 int runs_open(const char *state_dir) {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
-	char path[PATH_MAX];
-	struct err unused = {0};
+	char path[PATH_MAX], failed[PATH_MAX];
 	if (!file_path(state_dir, path)) {
 		return -1;
 	}
 	/* openat: open(2) of musl sets FD_CLOEXEC a second time. */
 	int fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == ENOENT && scratch_make_dirs(state_dir, &unused) == 0) {
+	if (fd < 0 && errno == ENOENT && dirs_make(state_dir, failed) == 0) {
 		fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0600);
 	}
 	return fd;

@@ -5,8 +5,8 @@
  * slot (open file description lock) and writes its record there; the kernel drops the lock
  * when the supervisor ends or is killed.  So no record has to be removed, a slot without a lock
  * is free, and a run costs three system calls. */
-#ifndef CORRAL_LINUX_RUNS_H
-#define CORRAL_LINUX_RUNS_H
+#ifndef CORRAL_RUN_RUNS_H
+#define CORRAL_RUN_RUNS_H
 
 #include "base/arena.h"
 #include "base/err.h"
