@@ -110,7 +110,7 @@ struct spawn_request {
 	size_t nmore_fds;
 	const struct cow_fds *cow;   /* for MOUNT_COW; NULL when the plan has none */
 	struct timings *timings;     /* stamps of the run; NULL: not wanted */
-	struct early *early;         /* the caller's early process (linux/early.h); NULL: none */
+	struct early *early;         /* the caller's early process (backend/early.h); NULL: none */
 	struct gate_scanner scanner; /* for plan->scan_net */
 	bool terminal;
 	uint16_t rows, cols;
@@ -141,6 +141,7 @@ struct child;
 struct backend {
 	const char *name; /* the word of --backend */
 	bool sessions;    /* corral_session_open() and the pool work with it */
+	bool early;       /* spawn() takes an early process (backend/early.h) */
 
 	/* The facts about this host that a plan of this policy needs; the caller's own facts (ids,
 	 * directories, environment) are there already. */

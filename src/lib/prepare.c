@@ -8,6 +8,7 @@
  * Fails:    closed, with the error of the function that failed. */
 #include "lib/tools.h"
 
+#include "backend/early.h"
 #include "backend/probe.h"
 #include "backend/timings.h"
 #include "backend/userns_cache.h"
@@ -16,7 +17,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "data/remedies.h"
-#include "linux/early.h"
 #include "plan/limits.h"
 
 #include <limits.h>
@@ -260,7 +260,7 @@ static void use_cached_failure(struct prepared *p) {
 
 /* Whether the plan will probably have the namespaces that an early process makes. */
 static bool suits_early(const struct prepared *p) {
-	return p->wants_early && p->backend == &backend_linux &&
+	return p->wants_early && p->backend->early &&
 	       !plan_may_lack_namespaces(&p->policy, &p->host) &&
 	       policy_num(&p->policy, KEY_NET_MODE) != NET_FULL &&
 	       policy_num(&p->policy, KEY_DAEMON_POOL) <= 0;

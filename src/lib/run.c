@@ -7,6 +7,7 @@
  * Fails:    closed: an invalid option stops the run. */
 #include "lib/internal.h"
 
+#include "backend/early.h"
 #include "backend/timings.h"
 #include "command/judge.h"
 #include "lib/ask.h"
@@ -16,7 +17,6 @@
 #include "lib/sized.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "linux/early.h"
 
 #include <errno.h>
 #include <stdio.h>

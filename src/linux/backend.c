@@ -37,6 +37,7 @@ static void linux_describe(const struct policy *p, const struct host *h, struct 
 const struct backend backend_linux = {
 	.name = "linux",
 	.sessions = true,
+	.early = true,
 	.probe = linux_probe,
 	.prepare = plan_build,
 	.spawn = spawn_start,

@@ -29,13 +29,13 @@
 #ifndef CORRAL_LINUX_EARLY_H
 #define CORRAL_LINUX_EARLY_H
 
+#include "backend/early.h"
+
 #include <linux/sched.h>
 #include <stdbool.h>
 
 /* Beside the user namespace. */
 #define EARLY_SPACES (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
-
-struct early;
 
 /* In the first process: the early process has lowered the limits of layer quotas to those of a run
  * without --allow-nested.  Accepts NULL. */
@@ -45,17 +45,10 @@ bool early_has_quotas(const struct early *e);
  * it has another one and cannot get it. */
 long early_restore(const struct early *e);
 
-/* NULL: there is none, because only one processor is there or the kernel refused a process. */
-struct early *early_start(void);
-
 /* Lets the early process clone the first process, with the flags and the cgroup of args, and reaps
  * it.  The pid, and *ret_pidfd.  0: it has no namespaces, and there is no first process.  -1 with
  * EOWNERDEAD: it was killed.  child(arg) runs in the first process and must not return. */
 long early_clone(struct early *e, const struct clone_args *args, void (*child)(void *arg),
 		 void *arg, int *ret_pidfd);
-
-/* Kills and reaps the early process if early_clone() was not called, and frees it.  Accepts NULL.
- */
-void early_free(struct early *e);
 
 #endif
