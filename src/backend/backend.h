@@ -7,7 +7,8 @@
  * guarantees of the plan come out.  The build chooses which rows there are (rows_linux.c), the key
  * `backend` which of them a run uses.
  *
- * No type here belongs to an operating system: struct child is each build's own.
+ * No type here belongs to an operating system: struct child is each build's own, and child.h has
+ * the functions for it.
  *
  * Invariants of the seam:
  *  C1  a run uses the backend that its policy names, or it fails: no row stands in for another;

@@ -7,13 +7,11 @@
  * Fails:    open to the cold run (J7). */
 #include "lib/pool.h"
 
+#include "backend/pool.h"
 #include "base/auto.h"
 #include "base/runtime_dir.h"
 #include "base/unix_address.h"
-#include "linux/heritage.h"
-#include "linux/parked.h"
 #include "plan/fingerprint.h"
-#include "run/keeper.h"
 
 #include <errno.h>
 #include <sodium/crypto_generichash.h>

@@ -401,7 +401,7 @@ int corral_spawn(const struct corral_policy *policy, const char *const *argv,
 }
 
 int corral_process_fd(const struct corral_process *process) {
-	return process == NULL ? -1 : process->running.child.pidfd;
+	return process == NULL ? -1 : child_pidfd(process->running.child);
 }
 
 int corral_process_signal(const struct corral_process *process, int signal) {
@@ -409,7 +409,7 @@ int corral_process_signal(const struct corral_process *process, int signal) {
 		errno = EINVAL;
 		return -1;
 	}
-	return spawn_order(&process->running.child, ORDER_SIGNAL, signal);
+	return child_order(process->running.child, ORDER_SIGNAL, 0, signal);
 }
 
 int corral_wait(struct corral_process *process, struct corral_result **result,
@@ -444,7 +444,7 @@ void corral_process_free(struct corral_process *process) {
 	if (process == NULL) {
 		return;
 	}
-	process->running.child.backend->finish(&process->running.child, &unused);
+	child_finish(process->running.child, &unused);
 	keeping_end(&process->keeping, NULL, NULL);
 	process_release(process);
 }

@@ -234,7 +234,7 @@ const char *corral_session_ending(struct corral_session *session) {
 	if (session == NULL) {
 		return "";
 	}
-	const struct run_state_copy state = run_state_read(session->engine.running.child.run_state);
+	const struct run_state_copy state = child_state(session->engine.running.child);
 	return result_overrun_text(&state, &session->prepared.plan.sampled, session->ending,
 				   sizeof session->ending)
 		       ? session->ending
@@ -273,5 +273,5 @@ size_t corral_session_commands(const struct corral_session *session) {
 }
 
 int corral_session_fd(const struct corral_session *session) {
-	return session == NULL ? -1 : session->engine.running.child.pidfd;
+	return session == NULL ? -1 : child_pidfd(session->engine.running.child);
 }

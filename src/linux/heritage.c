@@ -7,7 +7,7 @@
  * Must not: leave one out because it is rarely used: the command would get the keeper's instead of
  *           the caller's.  A Landlock domain cannot be read; J3 compares it.
  * Fails:    closed: an attribute that cannot be read keeps the run out of the pool. */
-#include "linux/heritage.h"
+#include "backend/pool.h"
 
 #include "base/auto.h"
 #include "linux/kernel_api.h"

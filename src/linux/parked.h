@@ -9,7 +9,7 @@
  *
  * 1. A run makes its plan first, as always: it reads the policy and looks at the host.  KEY is the
  *    hash of all that the sandbox is made of: the plan (plan/fingerprint.h), the version of
- *    Corral, and the attributes that a process inherits from its caller (linux/heritage.h): ids,
+ *    Corral, and the attributes that a process inherits from its caller (linux/heritage.c): ids,
  *    namespaces, control group, priorities, limits.  A run that finds no socket of this name runs
  *    cold.  So the sandbox of the pool is the one that the run would make itself.
  * 2. The keeper is a fork of a run that found none, if policy and daemon want one.  It has that
@@ -38,6 +38,7 @@
 #ifndef CORRAL_LINUX_PARKED_H
 #define CORRAL_LINUX_PARKED_H
 
+#include "backend/pool.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "linux/spawn.h"
@@ -69,14 +70,5 @@ bool parked_peer_is_fit(int socket);
 /* The keeper sends the sandbox to the caller, with the socket on which it waits; NULL: there is
  * none.  0: it is no longer the keeper's, which keeps only the pidfd. */
 int parked_give(int socket, struct child *c, int *requests);
-
-/* The caller takes a sandbox.  -1: there is none, and nothing has happened. */
-int parked_take(int socket, const struct plan *plan, struct child *ret, int *ret_requests);
-
-/* The caller starts the command.  -1: the sandbox has ended. */
-int parked_start(int requests, const struct spawn_request *r, struct err *e);
-
-/* Why no sandbox of the pool can serve the plan; NULL: one can. */
-const char *parked_refuses(const struct plan *plan);
 
 #endif

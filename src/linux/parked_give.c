@@ -110,7 +110,8 @@ static int adopt(const struct plan *plan, const struct gift *gift, struct child 
 	return follow_new(plan, &c->follow, &unused);
 }
 
-int parked_take(int socket, const struct plan *plan, struct child *ret, int *ret_requests) {
+/* -1: there is none, and nothing has happened. */
+static int take(int socket, const struct plan *plan, struct child *ret, int *ret_requests) {
 	struct gift gift = {.pid = 0};
 	int fds[FDPASS_MAX];
 
@@ -137,16 +138,36 @@ int parked_take(int socket, const struct plan *plan, struct child *ret, int *ret
 	return 0;
 }
 
-int parked_start(int requests, const struct spawn_request *r, struct err *e) {
+/* -1: the sandbox has ended. */
+static int start(int requests, const struct spawn_request *r) {
 	const struct warm_command c = {.argv = (const char *const *)r->argv,
 				       .env = (const char *const *)r->plan->env};
 	struct warm_message m = {.bytes = NULL};
 	auto_fd self = (int)syscall(SYS_pidfd_open, getpid(), 0U);
+	struct err unused = {0};
 
-	if (self < 0 || warm_message_new(&c, &m, e) != 0) {
+	if (self < 0 || warm_message_new(&c, &m, &unused) != 0) {
 		return -1;
 	}
 	int rc = warm_message_send(&m, requests, r->fds, 3, self);
 	warm_message_done(&m);
 	return rc;
+}
+
+int parked_run(int socket, const struct spawn_request *r, struct child_room *room,
+	       struct child **ret) {
+	struct child *c = (struct child *)(void *)room->bytes;
+	int requests = -1;
+
+	if (take(socket, r->plan, c, &requests) != 0) {
+		return -1;
+	}
+	auto_fd own = requests;
+	if (start(own, r) != 0) {
+		spawn_finish(c, NULL);
+		return -1;
+	}
+	c->backend = &backend_linux;
+	*ret = c;
+	return 0;
 }

@@ -51,7 +51,7 @@ struct ledger;
 struct warm_state;
 
 struct child {
-	const struct backend *backend; /* whose spawn() made it; set by the caller of that */
+	const struct backend *backend; /* whose spawn() made it; set by child_spawn() */
 	int pidfd;                     /* of the first process: pid 1, or the outer warden */
 	pid_t pid;                     /* its pid in the caller's pid namespace */
 	int channel;                   /* the supervisor's end */

@@ -22,10 +22,6 @@
 #define SHORT_MS 2000 /* a shorter run has no line */
 #define QUIET_MS 1000 /* since the last output, and between two lines */
 
-/* Of the sandbox itself: pid 1, or two wardens and the guard. */
-#define OWN_PROCESSES 1
-#define OWN_WARDENS 3
-
 #define ERASE "\r\033[K"
 
 void live_init(struct live *l, int fd, bool pty) {
@@ -59,9 +55,7 @@ void live_erase(struct live *l) {
 
 void live_end(struct live *l) {
 	live_erase(l);
-	if (l->counting) {
-		census_done(&l->census);
-	}
+	meter_free(l->meter);
 	*l = (struct live){.fd = -1, .due = -1};
 }
 
@@ -115,15 +109,16 @@ void live_output(struct live *l, const char *data, size_t len) {
 
 /* Of broker and gate; what the command was refused, and what it would not have been able to do
  * outside either, is found out after the run. */
-static uint64_t refused(const struct child *c) {
+static uint64_t refused(const struct child *child) {
+	const struct records c = child_records(child);
 	struct journal_refusal r;
 	struct ledger_entry entry;
-	uint64_t n = c->journal == NULL ? 0 : journal_refusals_lost(c->journal);
+	uint64_t n = c.journal == NULL ? 0 : journal_refusals_lost(c.journal);
 
-	for (size_t at = 0; c->journal != NULL && journal_next_refusal(c->journal, &at, &r);) {
+	for (size_t at = 0; c.journal != NULL && journal_next_refusal(c.journal, &at, &r);) {
 		n += r.count;
 	}
-	for (size_t at = 0; c->ledger != NULL && ledger_next(c->ledger, &at, &entry);) {
+	for (size_t at = 0; c.ledger != NULL && ledger_next(c.ledger, &at, &entry);) {
 		n += entry.outcome == NET_DENIED ? entry.count : 0;
 	}
 	return n;
@@ -140,25 +135,17 @@ static int put_time(char *out, size_t cap, int64_t ms) {
 
 /* Processes and memory; -1: they are not known. */
 static int put_use(struct live *l, char *out, size_t cap) {
-	struct census_sum sum;
-	uint64_t pages = 0;
-	size_t processes = 0, own = l->child->wardens ? OWN_WARDENS : OWN_PROCESSES;
+	uint64_t processes, bytes;
 
-	if (!l->counting) {
-		l->counting = true; /* once, also if it fails */
-		(void)census_init(&l->census, l->child->pid, (uint64_t)sysconf(_SC_PAGESIZE));
+	if (!l->metered) {
+		l->metered = true; /* once, also if it fails */
+		l->meter = meter_new(l->child);
 	}
-	if (l->census.rows == NULL || !census_take(&l->census, &sum)) {
+	if (!meter_read(l->meter, &processes, &bytes)) {
 		return 0;
 	}
-	for (size_t i = 0; i < l->census.count; i++) {
-		const struct census_row *row = &l->census.rows[i];
-		processes += row->ours;
-		pages += row->ours ? census_private(&l->census, row) : 0;
-	}
-	processes = processes > own ? processes - own : 0;
-	return snprintf(out, cap, ", %zu process%s, %" PRIu64 " MB", processes,
-			processes == 1 ? "" : "es", pages * l->census.page / 1000000);
+	return snprintf(out, cap, ", %" PRIu64 " process%s, %" PRIu64 " MB", processes,
+			processes == 1 ? "" : "es", bytes / 1000000);
 }
 
 static int put_refused(const struct live *l, char *out, size_t cap) {

@@ -10,8 +10,7 @@
 #ifndef CORRAL_RUN_LIVE_H
 #define CORRAL_RUN_LIVE_H
 
-#include "linux/census.h"
-#include "linux/spawn.h"
+#include "backend/child.h"
 
 /* How far the sequence of an escape character was read. */
 enum live_escape { LIVE_TEXT, LIVE_ESCAPE, LIVE_SEQUENCE };
@@ -29,8 +28,8 @@ struct live {
 	bool plain_sgr;  /* the sequence that is being read has no parameter but 0 */
 	char before;     /* the last byte */
 	enum live_escape escape;
-	struct census census;
-	bool counting;
+	struct meter *meter; /* NULL: not opened, or not known */
+	bool metered;
 };
 
 /* fd is the caller's, borrowed. */

@@ -8,7 +8,6 @@
 
 #include "backend/timings.h"
 #include "base/auto.h"
-#include "linux/follow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,13 +39,13 @@ static void reports_take(struct reports *s, const struct child *c, const struct 
 		}
 		break;
 	case REPORT_PEER:
-		spawn_give_peer(c, take_fd(&master), report->status);
+		child_give_peer(c, take_fd(&master), report->status);
 		break;
 	case REPORT_VIEW:
-		if (c->ask >= 0 && s->view < 0) {
+		if (child_ask(c) >= 0 && s->view < 0) {
 			s->view = fcntl(master, F_DUPFD_CLOEXEC, 3);
 		}
-		follow_begin(c->follow, take_fd(&master));
+		child_take_view(c, take_fd(&master));
 		break;
 	case REPORT_STARTED:
 		s->begun = true;
@@ -56,7 +55,7 @@ static void reports_take(struct reports *s, const struct child *c, const struct 
 		s->halted = WIFSTOPPED(report->status);
 		break;
 	case REPORT_EXIT:
-		timings_stamp(c->timings, STEP_REPORT);
+		timings_stamp(child_timings(c), STEP_REPORT);
 		s->begun = s->ended = s->over = true;
 		s->end.status = report->status;
 		s->end.timed_out = report->timed_out != 0;
@@ -68,7 +67,7 @@ void reports_read(struct reports *s, const struct child *c) {
 	while (!s->over) {
 		struct report report;
 		int fd = -1;
-		int got = c->backend->supervise(c, &report, &fd);
+		int got = child_supervise(c, &report, &fd);
 		if (got == 0) {
 			return;
 		}
@@ -80,39 +79,27 @@ void reports_read(struct reports *s, const struct child *c) {
 	}
 }
 
-void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]) {
-	slots[0] = (struct pollfd){.fd = c->channel, .events = POLLIN};
-	slots[1] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
-	resolv_watch_poll(&c->gate.resolv_watch, &slots[2]);
-	gate_process_scan_poll(&c->gate, &slots[3]);
-	for (size_t i = 0; i < SAMPLERS; i++) {
-		slots[4 + i] = (struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
-	}
-}
-
 /* A sampler has ended: it killed the run because of its limit; or it was killed itself, and the
  * run must not continue without the limit. */
 static void sampler_ended(struct reports *s, const struct child *c) {
 	reports_read(s, c);
 	if (!s->over) {
-		samplers_lost(c->run_state);
+		child_unmeasured(c);
 		s->over = true;
 	}
 }
 
-void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]) {
-	resolv_watch_step(&c->gate.resolv_watch, &slots[2]);
-	gate_process_scan_step(&c->gate, &slots[3]);
-	if (slots[0].revents != 0 || slots[1].revents != 0) {
+void reports_step(struct reports *s, struct child *c, const struct pollfd slots[CHILD_SLOTS]) {
+	unsigned events = child_step(c, slots);
+
+	if ((events & CHILD_REPORTS) != 0) {
 		reports_read(s, c);
 	}
-	if (slots[1].revents != 0) {
+	if ((events & CHILD_ENDED) != 0) {
 		s->over = true; /* pid 1 is dead, and all its reports are read */
 	}
-	for (size_t i = 0; i < SAMPLERS && !s->over; i++) {
-		if (slots[4 + i].revents != 0) {
-			sampler_ended(s, c);
-		}
+	if ((events & CHILD_UNMEASURED) != 0 && !s->over) {
+		sampler_ended(s, c);
 	}
 }
 

@@ -26,11 +26,8 @@ void reports_done(struct reports *s);
 /* Reads every report that is waiting. */
 void reports_read(struct reports *s, const struct child *c);
 
-/* The descriptors to poll for a child: channel, pidfd of pid 1, the watch on resolv.conf,
- * questions of the gate, samplers. */
-#define REPORTS_SLOTS (4 + SAMPLERS)
-void reports_poll(const struct child *c, struct pollfd slots[REPORTS_SLOTS]);
-void reports_step(struct reports *s, struct child *c, const struct pollfd slots[REPORTS_SLOTS]);
+/* After child_poll() and poll(2). */
+void reports_step(struct reports *s, struct child *c, const struct pollfd slots[CHILD_SLOTS]);
 
 /* poll(2).  0, with no events after a signal; -1: supervision has failed. */
 int reports_wait(struct reports *s, struct pollfd *slots, nfds_t count, int timeout);

@@ -10,11 +10,10 @@
  * Fails:    closed: an error of the loop kills the child. */
 #include "run/run.h"
 
+#include "backend/pool.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "data/keys.h"
-#include "linux/follow.h"
-#include "linux/parked.h"
 #include "run/deadline.h"
 #include "run/live.h"
 #include "run/net_tap.h"
@@ -37,7 +36,8 @@
 struct watch {
 	const struct run_request *r;
 	const struct plan *plan;
-	struct child child;
+	struct child_room room;
+	struct child *child; /* in room */
 	struct reports reports;
 	struct streams streams;
 	struct tty terminal;
@@ -61,7 +61,7 @@ static void watch_end(struct watch *w, enum reason why, int64_t now) {
 	w->reports.end.forced = true;
 	w->reports.end.force = why;
 	w->end_at = now + deadline_of_end(w->plan);
-	(void)spawn_order(&w->child, ORDER_END, 0); /* if it fails, end_at kills the run */
+	(void)child_order(w->child, ORDER_END, 0, 0); /* if it fails, end_at kills the run */
 }
 
 static void watch_kill(struct watch *w, enum reason why) {
@@ -89,7 +89,7 @@ static void watch_cancel(struct watch *w, int64_t now) {
 
 static void watch_pass(struct watch *w, int number) {
 	/* The channel keeps an order until pid 1 has started the command. */
-	if (spawn_order(&w->child, ORDER_SIGNAL, number) != 0) {
+	if (child_order(w->child, ORDER_SIGNAL, 0, number) != 0) {
 		(void)sigaddset(&w->signals.late, number);
 	}
 }
@@ -194,7 +194,7 @@ static void watch_clock(struct watch *w, int64_t now) {
 		tty_raw(&w->terminal);
 		tty_resize(&w->terminal, watch_master(w));
 	}
-	follow_look(w->child.follow, now);
+	child_look(w->child, now);
 	if (w->r->ask != NULL) {
 		ask_output(&w->ask, streams_piped(&w->streams), streams_unread(&w->streams));
 	}
@@ -225,7 +225,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 
 	deadline_sooner(&at, w->overdue);
 	deadline_sooner(&at, w->end_at);
-	deadline_sooner(&at, follow_wake(w->child.follow));
+	deadline_sooner(&at, child_wake(w->child));
 	deadline_sooner(&at, w->streams.paused ? -1 : live_wake(&w->live));
 	deadline_sooner(&at, w->streams.paused ? -1 : streams_wake(&w->streams, now));
 	deadline_sooner(&at, ask_due(&w->ask));
@@ -240,7 +240,7 @@ static int watch_timeout(const struct watch *w, int64_t now) {
 
 enum slot {
 	SLOT_CHILD,
-	SLOT_SIGNALS = REPORTS_SLOTS,
+	SLOT_SIGNALS = CHILD_SLOTS,
 	SLOT_STREAMS,
 	SLOT_ASK = SLOT_STREAMS + STREAM_SLOTS,
 	SLOT_CANCEL = SLOT_ASK + ASK_SLOTS,
@@ -252,7 +252,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 	bool had_begun = w->reports.begun;
 	int number;
 
-	reports_poll(&w->child, slots + SLOT_CHILD);
+	child_poll(w->child, slots + SLOT_CHILD);
 	slots[SLOT_SIGNALS] = (struct pollfd){.fd = w->signals.fd, .events = POLLIN};
 	streams_poll(&w->streams, now, slots + SLOT_STREAMS);
 	ask_poll(&w->ask, slots + SLOT_ASK);
@@ -265,7 +265,7 @@ static void watch_turn(struct watch *w, int64_t now) {
 		w->active_at = now;
 	}
 	watch_job(w, terminal_job_typed(&w->job, &w->streams.feed, now));
-	reports_step(&w->reports, &w->child, slots + SLOT_CHILD);
+	reports_step(&w->reports, w->child, slots + SLOT_CHILD);
 	watch_reports(w, had_begun, now);
 	ask_step(&w->ask, slots + SLOT_ASK, now);
 	watch_leak(w); /* after the report that the command has begun */
@@ -349,19 +349,8 @@ static bool watch_captures(const struct run_request *r) {
 
 /* In a sandbox of the pool, if there is one; else nothing has happened (J7). */
 static bool watch_take(struct watch *w, const struct spawn_request *request) {
-	struct err unused = {0};
-	int requests = -1;
-
-	if (w->r->pool == 0 || parked_take(w->r->pool, w->plan, &w->child, &requests) != 0) {
-		return false;
-	}
-	auto_fd own = requests;
-	if (parked_start(own, request, &unused) != 0) {
-		w->r->backend->finish(&w->child, NULL);
-		return false;
-	}
-	w->warm = true;
-	return true;
+	w->warm = w->r->pool != 0 && parked_run(w->r->pool, request, &w->room, &w->child) == 0;
+	return w->warm;
 }
 
 static int watch_start(struct watch *w, struct arena *a, struct err *e) {
@@ -387,18 +376,14 @@ static int watch_start(struct watch *w, struct arena *a, struct err *e) {
 
 	tty_size(&w->terminal, &request.rows, &request.cols);
 	request.modes = tty_modes(&w->terminal);
-	if (!watch_take(w, &request) && r->backend->spawn(a, &request, &w->child, e) != 0) {
+	if (!watch_take(w, &request) &&
+	    child_spawn(r->backend, a, &request, &w->room, &w->child, e) != 0) {
 		return -1;
 	}
-	w->child.backend = r->backend;
 	streams_started(&w->streams);
-	ask_attach(&w->ask, w->child.ask, w->child.gate.ask_line);
-	live_begin(&w->live, &w->child, clock_ms());
+	ask_attach(&w->ask, child_ask(w->child), child_ask_hosts(w->child));
+	live_begin(&w->live, w->child, clock_ms());
 	return 0;
-}
-
-static bool has_samplers(const struct child *c) {
-	return c->samplers.pidfd[SAMPLER_USE] >= 0 || c->samplers.pidfd[SAMPLER_DISK] >= 0;
 }
 
 /* Whether the program may exit without waiting for pid 1, the only process left.  Not with a
@@ -408,10 +393,9 @@ static bool has_samplers(const struct child *c) {
 static bool watch_may_leave(const struct watch *w, int64_t ms) {
 	bool normal = w->reports.begun && !w->reports.failed && !w->reports.end.forced &&
 		      w->reports.ended;
-	bool complete = !watch_captures(w->r) ||
-			(w->child.gate.pidfd < 0 && run_state_read(w->child.run_state).counted);
-	return w->r->last && normal && complete && ms < COUNTED_MS && !w->plan->use_cgroup &&
-	       !outcome_limited(w->plan, RLIMIT_CPU) && !has_samplers(&w->child);
+	return w->r->last && normal && ms < COUNTED_MS && !w->plan->use_cgroup &&
+	       !outcome_limited(w->plan, RLIMIT_CPU) &&
+	       child_may_leave(w->child, watch_captures(w->r));
 }
 
 static int watch_open(struct watch *w, struct arena *a, struct err *e) {
@@ -465,11 +449,11 @@ static int watch_run(struct watch *w, struct arena *a, struct outcome *ret, stru
 	ask_end_run(&w->ask, &grants);
 	w->streams.paused = false;
 	live_end(&w->live);
-	struct records records = records_take(&w->child);
+	struct records records = child_take_records(w->child);
 	if (watch_may_leave(w, clock_ms() - began)) {
-		spawn_leave(&w->child, &usage);
+		child_leave(w->child, &usage);
 	} else {
-		w->child.backend->finish(&w->child, &usage);
+		child_finish(w->child, &usage);
 	}
 	int64_t ended = clock_ms();
 	watch_drain(w);

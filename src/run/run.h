@@ -17,9 +17,9 @@
 #define CORRAL_RUN_RUN_H
 
 #include "backend/backend.h"
+#include "backend/child.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "linux/spawn.h"
 #include "plan/plan.h"
 #include "run/ask.h"
 #include "run/capture.h"
@@ -109,7 +109,8 @@ int run_command(struct arena *a, const struct run_request *r, struct outcome *re
 /* In two steps, for corral_spawn and corral_wait: the command inherits the descriptors
  * themselves, without a relay.  Plan, policy and host must outlive the command. */
 struct running {
-	struct child child;
+	struct child_room room;
+	struct child *child; /* in room: this struct must not move */
 	const struct plan *plan;
 	const struct policy *policy;
 	const struct host *host;

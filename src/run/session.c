@@ -8,8 +8,6 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "linux/cgroup.h"
-#include "linux/follow.h"
 #include "run/records.h"
 
 #include <errno.h>
@@ -59,20 +57,20 @@ int session_open(struct arena *a, const struct run_request *r, struct session *r
 void session_close(struct session *s, struct usage *ret) {
 	drop_fd(&s->requests);
 	drop_fd(&s->running.ptmx);
-	spawn_finish(&s->running.child, ret);
+	child_finish(s->running.child, ret);
 	reports_done(&s->reports);
 	(void)pthread_mutex_destroy(&s->lock); /* no thread uses it any more */
 }
 
 /* Reads the reports of pid 1, answers the gate, and follows replaced files. */
 static void serve(struct session *s) {
-	struct pollfd slots[REPORTS_SLOTS];
+	struct pollfd slots[CHILD_SLOTS];
 
-	reports_poll(&s->running.child, slots);
+	child_poll(s->running.child, slots);
 	if (poll(slots, ARRAY_LEN(slots), 0) > 0) {
-		reports_step(&s->reports, &s->running.child, slots);
+		reports_step(&s->reports, s->running.child, slots);
 	}
-	follow_look(s->running.child.follow, clock_ms());
+	child_look(s->running.child, clock_ms());
 	s->over = s->over || s->reports.over;
 }
 
@@ -96,10 +94,11 @@ static int send_request(struct session *s, struct session_exec *x, const int *fd
 	if (s->over) {
 		return ended(e);
 	}
+	const struct records records = child_records(s->running.child);
 	x->number = x->message.head.exec = ++s->count;
-	x->oom_kills = cgroup_oom_kills(s->running.child.cgroup);
-	x->part = journal_part_from(s->running.child.journal, x->number);
-	netlog_read(s->running.child.ledger, s->running.child.refusals, &x->before);
+	x->oom_kills = child_oom_kills(s->running.child);
+	x->part = journal_part_from(records.journal, x->number);
+	netlog_read(records.ledger, records.refusals, &x->before);
 	if (warm_message_send(&x->message, s->requests, fds, nfds, status) == 0) {
 		return 0;
 	}
@@ -170,15 +169,15 @@ int session_start(struct session *s, const struct session_command *c, const int 
 }
 
 int session_signal(const struct session_exec *x, int number) {
-	return spawn_order_exec(&x->session->running.child, ORDER_EXEC_SIGNAL, x->number, number);
+	return child_order(x->session->running.child, ORDER_EXEC_SIGNAL, x->number, number);
 }
 
 int session_signal_all(const struct session *s, int number) {
-	return spawn_order_exec(&s->running.child, ORDER_EXEC_TREE, 0, number);
+	return child_order(s->running.child, ORDER_EXEC_TREE, 0, number);
 }
 
 size_t session_commands(const struct session *s) {
-	return warm_commands(s->running.child.warm);
+	return child_commands(s->running.child);
 }
 
 void session_kill_for(struct session_exec *x, enum reason why) {
@@ -192,7 +191,7 @@ void session_kill(struct session_exec *x, enum reason why) {
 
 	session_kill_for(x, why);
 	/* The thread that waits, now or later, repeats the order until the tree is gone. */
-	(void)spawn_order_exec(&x->session->running.child, ORDER_EXEC_TREE, x->number, SIGKILL);
+	(void)child_order(x->session->running.child, ORDER_EXEC_TREE, x->number, SIGKILL);
 	(void)!write(x->wake, &one, sizeof one); /* its counter cannot be full */
 }
 
@@ -237,10 +236,10 @@ void session_forget(struct session_exec *x) {
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]) {
+int64_t session_poll(struct session *s, struct pollfd slots[CHILD_SLOTS]) {
 	(void)pthread_mutex_lock(&s->lock);
-	reports_poll(&s->running.child, slots);
-	int64_t at = follow_wake(s->running.child.follow);
+	child_poll(s->running.child, slots);
+	int64_t at = child_wake(s->running.child);
 	(void)pthread_mutex_unlock(&s->lock);
 	return at;
 }

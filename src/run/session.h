@@ -8,7 +8,7 @@
 #define CORRAL_RUN_SESSION_H
 
 #include "backend/journal.h"
-#include "linux/warm.h"
+#include "backend/warm.h"
 #include "run/net_watch.h"
 #include "run/reports.h"
 #include "run/run.h"
@@ -117,7 +117,7 @@ size_t session_commands(const struct session *s);
 
 /* For poll(2): session_alive() serves its events.  Returns when it has to be called without one;
  * -1: never. */
-int64_t session_poll(struct session *s, struct pollfd slots[REPORTS_SLOTS]);
+int64_t session_poll(struct session *s, struct pollfd slots[CHILD_SLOTS]);
 
 /* Whether the session still accepts commands; reads its reports. */
 bool session_alive(struct session *s);

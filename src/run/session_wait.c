@@ -11,8 +11,6 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "linux/cgroup.h"
-#include "linux/follow.h"
 #include "run/deadline.h"
 #include "run/streams.h"
 #include "run/terminal.h"
@@ -43,7 +41,7 @@ struct wait {
 
 static void order(const struct session_exec *x, enum order_kind kind, int value) {
 	/* If the channel is full the next attempt sends it; without a pid 1 the tree is dead. */
-	(void)spawn_order_exec(&x->session->running.child, kind, x->number, value);
+	(void)child_order(x->session->running.child, kind, x->number, value);
 }
 
 /* SIGTERM now, SIGKILL after the grace period. */
@@ -121,7 +119,7 @@ enum slot {
 	SLOT_WAKE,
 	SLOT_READY,
 	SLOT_SESSION,
-	SLOT_STREAMS = SLOT_SESSION + REPORTS_SLOTS,
+	SLOT_STREAMS = SLOT_SESSION + CHILD_SLOTS,
 	SLOT_COUNT = SLOT_STREAMS + STREAM_SLOTS
 };
 
@@ -190,7 +188,7 @@ static void turn(struct wait *w, int64_t now) {
 	int n = poll(slots, SLOT_COUNT,
 		     time_left(w, serve_at, now)); /* slots begin without events */
 	now = clock_ms();
-	if (any(slots + SLOT_SESSION, REPORTS_SLOTS) || (serve_at >= 0 && now >= serve_at)) {
+	if (any(slots + SLOT_SESSION, CHILD_SLOTS) || (serve_at >= 0 && now >= serve_at)) {
 		check_session(x, now);
 	}
 	if (n <= 0) {
@@ -270,19 +268,13 @@ static bool was_killed(const struct session_exec *x) {
 
 /* The OOM killer killed a process of the session while the command ran. */
 static bool is_oom(const struct session_exec *x) {
-	struct usage now;
-
-	if (x->session->running.child.cgroup == NULL || !was_killed(x)) {
-		return false;
-	}
-	cgroup_usage(x->session->running.child.cgroup, &now);
-	return now.oom_kills > x->oom_kills;
+	return was_killed(x) && child_oom_kills(x->session->running.child) > x->oom_kills;
 }
 
 /* A sampler killed the tree of this command. */
 static void take_overrun(const struct session_exec *x, struct usage *u, struct ending *end) {
 	int64_t value = 0;
-	enum overrun limit = warm_overrun_of(x->session->running.child.warm, x->number, &value);
+	enum overrun limit = child_overrun(x->session->running.child, x->number, &value);
 
 	if (limit == OVERRUN_NONE || !was_killed(x)) {
 		return;
@@ -315,11 +307,12 @@ static void result_of(const struct session_exec *x, struct outcome *o) {
 
 	u.memory_limited = u.oom && r->plan->memory_bytes != LIMIT_NONE;
 	if (!x->reported) {
-		u.run_state = run_state_read(r->child.run_state);
+		u.run_state = child_state(r->child);
 	}
 	take_overrun(x, &u, &end);
 	outcome_fill(o, &end, &u, r->plan);
-	netlog_read(r->child.ledger, r->child.refusals, &o->network);
+	const struct records records = child_records(r->child);
+	netlog_read(records.ledger, records.refusals, &o->network);
 	netlog_since(&o->network, &x->before);
 	o->duration_ms = clock_ms() - x->began;
 }
@@ -481,6 +474,7 @@ int session_run(struct session *s, const struct session_command *c, struct outco
 	struct session_exec x = {.status = -1, .wake = -1, .master = -1};
 	struct wait w = {.x = &x, .c = c};
 	const struct plan *plan = s->running.plan;
+	const struct records records = child_records(s->running.child);
 	struct signals quiet;
 
 	w.leaks = (struct leak_watch){
@@ -490,8 +484,8 @@ int session_run(struct session *s, const struct session_command *c, struct outco
 		.log = &w.found,
 	};
 	w.net = (struct net_watch){.to = &c->net,
-				   .ledger = s->running.child.ledger,
-				   .refusals = s->running.child.refusals,
+				   .ledger = records.ledger,
+				   .refusals = records.refusals,
 				   .clean = w.leaks.source,
 				   .due = -1};
 	if (terminal_signals_block(&quiet, false, false, e) != 0) { /* SIGPIPE (S2) */

@@ -9,7 +9,6 @@
  * Fails:    closed: a command that did not begin is killed. */
 #include "base/auto.h"
 #include "base/clock.h"
-#include "linux/follow.h"
 #include "run/deadline.h"
 #include "run/records.h"
 #include "run/reports.h"
@@ -22,19 +21,19 @@ static void running_wait(struct running *r, struct reports *s, bool until_begun)
 	int64_t overdue = deadline_of_run(r->plan, r->started_ms);
 
 	while (!s->over && !(until_begun && s->begun)) {
-		struct pollfd slots[REPORTS_SLOTS];
+		struct pollfd slots[CHILD_SLOTS];
 		int64_t now = clock_ms();
 		if (overdue >= 0 && now >= overdue) {
 			s->end.forced = s->over = true;
 			s->end.force = REASON_TIMEOUT;
 			return;
 		}
-		follow_look(r->child.follow, now);
+		child_look(r->child, now);
 		int64_t at = overdue;
-		deadline_sooner(&at, follow_wake(r->child.follow));
-		reports_poll(&r->child, slots);
+		deadline_sooner(&at, child_wake(r->child));
+		child_poll(r->child, slots);
 		if (reports_wait(s, slots, ARRAY_LEN(slots), deadline_poll_ms(at, now)) == 0) {
-			reports_step(s, &r->child, slots);
+			reports_step(s, r->child, slots);
 		}
 	}
 }
@@ -68,30 +67,29 @@ int run_start(struct arena *a, const struct run_request *r, struct running *ret,
 		.report_start = true,
 		.session = r->session,
 	};
-	struct running run = {.plan = r->plan,
-			      .policy = r->policy,
-			      .host = r->host,
-			      .started_ms = clock_ms(),
-			      .ptmx = -1};
 	struct usage usage;
 	struct reports reports;
 
-	if (start_check(r, e) != 0 || r->backend->spawn(a, &request, &run.child, e) != 0) {
+	*ret = (struct running){.plan = r->plan,
+				.policy = r->policy,
+				.host = r->host,
+				.started_ms = clock_ms(),
+				.ptmx = -1};
+	if (start_check(r, e) != 0 ||
+	    child_spawn(r->backend, a, &request, &ret->room, &ret->child, e) != 0) {
 		return -1;
 	}
-	run.child.backend = r->backend;
 	reports_init(&reports);
-	running_wait(&run, &reports, true);
-	run.ptmx = take_fd(&reports.pty);
+	running_wait(ret, &reports, true);
+	ret->ptmx = take_fd(&reports.pty);
 	reports_done(&reports);
 	/* A command that ran and was killed at once has an end, which run_wait() returns. */
-	reports.begun = reports.begun || run_state_read(run.child.run_state).begun;
+	reports.begun = reports.begun || child_state(ret->child).begun;
 	if (reports_check(&reports, e) != 0) {
-		drop_fd(&run.ptmx);
-		r->backend->finish(&run.child, &usage);
+		drop_fd(&ret->ptmx);
+		child_finish(ret->child, &usage);
 		return -1;
 	}
-	*ret = run;
 	return 0;
 }
 
@@ -103,8 +101,8 @@ int run_wait(struct running *r, struct outcome *ret, struct err *e) {
 	reports_init(&reports);
 	reports.begun = true;
 	running_wait(r, &reports, false);
-	struct records records = records_take(&r->child);
-	r->child.backend->finish(&r->child, &usage);
+	struct records records = child_take_records(r->child);
+	child_finish(r->child, &usage);
 	reports_done(&reports);
 	reports_settle(&reports, &usage.run_state);
 	int rc = reports_check(&reports, e);

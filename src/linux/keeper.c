@@ -6,9 +6,8 @@
  *           print.
  * Fails:    closed: a step that fails ends the keeper and every sandbox that waits; runs are cold
  *           then. */
-#include "run/keeper.h"
-
 #include "backend/home.h"
+#include "backend/pool.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/unix_address.h"
