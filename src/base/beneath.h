@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct stat;
+
 /* O_PATH descriptor of `path` beneath dir; "" is dir itself.  flags may hold
  * O_DIRECTORY.  -1 with errno: ELOOP for a symlink in the path, EXDEV for a path that
  * leaves dir. */
@@ -42,5 +44,8 @@ int beneath_rename(struct beneath_name from, struct beneath_name to, bool replac
 
 /* Changes the mode of the file of an O_PATH descriptor, which is not a symlink. */
 int beneath_chmod(int fd, mode_t mode);
+
+/* lstat(2) of an absolute path that fails if one of its directories is a symlink. */
+int beneath_lstat(const char *path, struct stat *ret);
 
 #endif

@@ -37,7 +37,7 @@ void ask_teardown(struct asking *a);
 /* ---- ask_file.c: the object of a refused open ---- */
 
 struct ask_file {
-	int fd;      /* O_PATH: the file, or the directory of a new one */
+	int fd;      /* of host_hold(): the file, or the directory of a new one */
 	bool exists; /* false: fd is the directory */
 	bool directory;
 	const char *name;        /* of a new file; in real */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the file of a refused open on the host, holds it, and opens it after the answer.
  *
- * The file is resolved once, on the host, to an O_PATH descriptor.  Its real path is judged and
- * shown, and the answer opens this very file: a name that leads elsewhere by then is refused.
+ * The file is resolved once, on the host, to a descriptor that holds it.  Its real path is judged
+ * and shown, and the answer opens this very file: a name that leads elsewhere by then is refused.
  *
  * Should:   resolve with the rights of the caller's user, without capabilities, as in the sandbox.
  * Must not: open a device, a FIFO or a socket; follow a magic link of /proc; give a directory
@@ -13,11 +13,11 @@
 
 #include "backend/host_open.h"
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/rights.h"
 #include "base/str.h"
 #include "data/paths.h"
-#include "linux/kernel_api.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,28 +80,13 @@ static bool is_text(const char *s) {
 }
 
 static bool real_path(int fd, char out[PATH_MAX]) {
-	char link[32];
-
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* it fits */
-	ssize_t n = readlink(link, out, PATH_MAX);
-	if (n <= 0 || n >= PATH_MAX || out[0] != '/') {
-		return false;
-	}
-	out[n] = '\0';
-	return is_text(out);
+	return beneath_real_path(fd, out, PATH_MAX) == 0 && out[0] == '/' && is_text(out);
 }
 
 /* ---- finding ---- */
 
 static bool is_kernels(const char *path) {
 	return path_within(path, "/proc") || path_within(path, "/sys") || path_within(path, "/dev");
-}
-
-static bool has_right(int fd, int mode) {
-	char link[32];
-
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* it fits */
-	return faccessat(AT_FDCWD, link, mode, AT_EACCESS) == 0;
 }
 
 static int wanted(int flags) {
@@ -126,7 +111,7 @@ static bool check_existing(const struct asking *a, const struct ask_question *q,
 	bool listing =
 		f->directory && plan_lacks_namespaces(&a->p->plan) && wanted(q->flags) == R_OK;
 	return (S_ISREG(st.st_mode) ? (q->flags & O_DIRECTORY) == 0 : listing) &&
-	       has_right(f->fd, wanted(q->flags));
+	       host_has_rights(f->fd, wanted(q->flags));
 }
 
 static bool check_missing(struct ask_file *f, const char *name) {
@@ -140,15 +125,14 @@ static bool check_missing(struct ask_file *f, const char *name) {
 	f->name = f->real + n - strlen(name);
 	/* Not even a dangling symlink: O_EXCL would refuse it. */
 	return fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT &&
-	       has_right(f->fd, W_OK | X_OK);
+	       host_has_rights(f->fd, W_OK | X_OK);
 }
 
 static bool find(const struct asking *a, const char *path, const struct ask_question *q,
 		 struct ask_file *f) {
-	uint64_t flags = O_PATH | (q->flags & O_NOFOLLOW);
 	char up[PATH_MAX];
 
-	f->fd = sys_openat2(AT_FDCWD, path, flags, RESOLVE_NO_MAGICLINKS);
+	f->fd = host_hold(path, q->flags & O_NOFOLLOW);
 	if (f->fd >= 0) {
 		return real_path(f->fd, f->dir) && !is_kernels(f->dir) && check_existing(a, q, f);
 	}
@@ -159,7 +143,7 @@ static bool find(const struct asking *a, const char *path, const struct ask_ques
 	size_t len = (size_t)(name - path);
 	memcpy(up, path, len);
 	up[len] = '\0';
-	f->fd = sys_openat2(AT_FDCWD, up, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
+	f->fd = host_hold(up, O_DIRECTORY);
 	return f->fd >= 0 && real_path(f->fd, f->dir) && !is_kernels(f->dir) &&
 	       check_missing(f, name);
 }

@@ -194,6 +194,17 @@ static int open_by_helper(const struct host_open *o) {
 	return got;
 }
 
+int host_hold(const char *path, int flags) {
+	return sys_openat2(AT_FDCWD, path, (uint64_t)(O_PATH | flags), RESOLVE_NO_MAGICLINKS);
+}
+
+bool host_has_rights(int held, int rights) {
+	char path[32];
+
+	link_of(held, path);
+	return faccessat(AT_FDCWD, path, rights, AT_EACCESS) == 0;
+}
+
 int host_open(const struct host_open *o) {
 	if (o->view >= 0) {
 		return open_by_helper(o);

@@ -7,47 +7,13 @@
  * Fails:    open: out of memory, paths are only counted. */
 #include "run/created.h"
 
-#include "base/auto.h"
+#include "base/beneath.h"
 #include "base/str.h"
-#include "linux/kernel_api.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Component by component, where an outer seccomp filter answers openat2() with ENOSYS. */
-static int open_by_components(const char *path) {
-	auto_fd at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (const char *p = path + 1; at >= 0; p++) {
-		char name[NAME_MAX + 1];
-		size_t n = strcspn(p, "/");
-		if (n > NAME_MAX) {
-			return -1;
-		}
-		memcpy(name, p, n);
-		name[n] = '\0';
-		p += n;
-		int next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		drop_fd(&at);
-		at = next;
-		if (*p == '\0') {
-			break;
-		}
-	}
-	return take_fd(&at);
-}
-
-/* lstat() that fails if a directory of the path is a symlink. */
-static bool stat_no_symlinks(const char *path, struct stat *ret) {
-	auto_fd fd = sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW,
-				 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (fd < 0 && errno == ENOSYS) {
-		fd = open_by_components(path);
-	}
-	return fd >= 0 && fstat(fd, ret) == 0;
-}
 
 static bool is_still(enum lasting kind, const struct stat *st) {
 	switch (kind) {
@@ -117,7 +83,7 @@ void created_read(const struct plan *plan, const struct journal_part *part, stru
 
 	while (journal_next(j, &at, &entry)) {
 		const char *path = host_path(&c.arena, plan, entry.path);
-		if (path == NULL || !stat_no_symlinks(path, &st) || !is_still(entry.kind, &st)) {
+		if (path == NULL || beneath_lstat(path, &st) != 0 || !is_still(entry.kind, &st)) {
 			continue;
 		}
 		if (arena_grow(&c.arena, &c.items, c.count, &cap, sizeof *c.items) != 0) {
