@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first process of a run and what belongs to it, for its supervisor.
+/* The first process of a run with its channel, records and helpers, for its supervisor.
  *
  * struct child is each build's own, and the rows of one build share it; so do these functions,
  * which the linker finds (linux/child.c).  A supervisor has room for one and a pointer into it, and
@@ -41,7 +41,7 @@ struct timings *child_timings(const struct child *c);
 /* How far the run got. */
 struct run_state_copy child_state(const struct child *c);
 
-/* What happened between two calls of poll(2). */
+/* Events of one poll(2). */
 enum child_event {
 	CHILD_REPORTS = 1,    /* reports may be waiting */
 	CHILD_ENDED = 2,      /* the first process has ended: no report follows those waiting */
@@ -51,7 +51,7 @@ enum child_event {
 #define CHILD_SLOTS 6
 void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]);
 
-/* Serves what is not the supervisor's, such as the gate's questions, and returns the rest. */
+/* Serves the gate's questions and changes of resolv.conf, and returns the other events. */
 unsigned child_step(struct child *c, const struct pollfd slots[CHILD_SLOTS]);
 
 /* No report says why a sampler has ended: it did not end the run, so the limit is no longer
@@ -111,7 +111,7 @@ size_t child_commands(const struct child *c);
 /* The limit for which a sampler killed the processes of this command; OVERRUN_NONE: none did. */
 enum overrun child_overrun(const struct child *c, uint64_t exec, int64_t *ret_value);
 
-/* ---- what it uses ---- */
+/* ---- its usage ---- */
 
 struct meter;
 

@@ -82,6 +82,22 @@ static int open_by_names(int dir, const char *path, int flags) {
 	return take_fd(&at);
 }
 
+int beneath_root(void) {
+	return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int beneath_again(int dir) {
+	return openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int beneath_hold(int dir, const char *name) {
+	return openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+ssize_t beneath_read_link(int link, char *out, size_t cap) {
+	return readlinkat(link, "", out, cap);
+}
+
 int beneath_open(int dir, const char *path, int flags, bool fast) {
 	int fd = fast ? open_by_kernel(dir, path, flags) : -1;
 
@@ -116,6 +132,20 @@ bool beneath_is_magic(int fd) {
 int beneath_reopen(int fd, int flags) {
 	struct fd_name name = name_of(fd);
 	return open(name.text, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int beneath_access(int fd, int rights) {
+	struct fd_name name = name_of(fd);
+	return faccessat(AT_FDCWD, name.text, rights, AT_EACCESS);
+}
+
+int beneath_nameless(int dir, mode_t mode) {
+	return openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+}
+
+int beneath_link_nameless(int fd, int dir, const char *name) {
+	struct fd_name from = name_of(fd);
+	return linkat(AT_FDCWD, from.text, dir, name, AT_SYMLINK_FOLLOW);
 }
 
 /* ---- directories and their entries ---- */

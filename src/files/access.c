@@ -7,6 +7,7 @@
  * Fails:    closed: a place that no rule grants is refused. */
 #include "files/access.h"
 
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "files/links.h"
@@ -40,15 +41,12 @@ const char *access_refusal_name(enum err_kind kind) {
 }
 
 bool access_is_closed(const struct place *p, enum access want) {
-	char link[32];
 	int fd = p->kind == PLACE_MISSING ? p->dir : p->fd;
 
 	if (fd < 0 || (want == ACCESS_READ && p->kind == PLACE_MISSING)) {
 		return false;
 	}
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	return faccessat(AT_FDCWD, link, want == ACCESS_WRITE ? W_OK : R_OK, AT_EACCESS) != 0 &&
-	       errno == EACCES;
+	return beneath_access(fd, want == ACCESS_WRITE ? W_OK : R_OK) != 0 && errno == EACCES;
 }
 
 static struct refusal_question question(const struct lens *v, const struct place *p,

@@ -29,7 +29,7 @@ struct search {
 	size_t n, cap;
 	unsigned entries;
 	int64_t deadline;
-	int root; /* O_PATH of the host's / */
+	int root; /* holds the host's / */
 	bool found;
 };
 
@@ -193,7 +193,7 @@ enum links_answer links_of(const struct lens *v, const struct place *p) {
 	    p->st.st_nlink < 2 || !in_anchor(rules, p->path)) {
 		return LINKS_FREE;
 	}
-	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd root = beneath_root();
 	struct search s = {.v = v, .p = p, .deadline = clock_ms() + SEARCH_MS, .root = root};
 	arena_init(&s.a);
 	int r = root < 0 ? -1 : search_all(&s);

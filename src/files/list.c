@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/stat_time.h"
 #include "base/str.h"
 #include "files/mounts.h"
 
@@ -32,7 +33,8 @@ static void fill_by_mode(struct entry *entry, const struct stat *st) {
 					     : "other";
 	entry->size = (uint64_t)st->st_size;
 	entry->mode = st->st_mode & 07777;
-	entry->modified_ns = (int64_t)st->st_mtim.tv_sec * NS_PER_SECOND + st->st_mtim.tv_nsec;
+	const struct timespec modified = stat_modified(st);
+	entry->modified_ns = (int64_t)modified.tv_sec * NS_PER_SECOND + modified.tv_nsec;
 }
 
 /* The entry that the set-up of the sandbox creates. */

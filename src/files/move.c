@@ -71,7 +71,7 @@ static bool same_directory(const struct place *a, const struct place *b) {
 static int check_symlink(const struct lens *v, const struct place *from, const struct place *to,
 			 struct err *e) {
 	char words[PATH_MAX];
-	ssize_t n = readlinkat(from->fd, "", words, sizeof words - 1);
+	ssize_t n = beneath_read_link(from->fd, words, sizeof words - 1);
 
 	if (n <= 0) {
 		return place_failed(n < 0 ? errno : ENOENT, "move", from->path, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resolves a path through the plan's mounts, name by name.  place.h has the theory.
  *
- * Should:   use one openat2(2) for a path without symlinks.
+ * Should:   use one call for a path without symlinks.
  * Must not: use a descriptor after its file was moved out of its mount: the walk starts again.
  * Fails:    closed, with errno; a path of which a rule hides a part is PLACE_MASK. */
 #include "files/place.h"
@@ -29,7 +29,7 @@ struct walker {
 	struct place p; /* the current place; p.path is "" at the root */
 	struct path_cursor c;
 	int steps;
-	bool fresh; /* the rest has changed: one openat2(2) may resolve most of it */
+	bool fresh; /* the rest has changed: one call may resolve most of it */
 };
 
 /* ---- moving ---- */
@@ -37,7 +37,7 @@ struct walker {
 /* Opens the mount's source; -EAGAIN if it is another file than at the time of the plan. */
 static int open_source(const struct lens *v, const struct mount *m) {
 	struct stat st;
-	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd root = beneath_root();
 	auto_fd fd = root < 0 ? -1 : beneath_open(root, m->source + 1, 0, v->fast);
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
@@ -142,7 +142,7 @@ static int follow(struct walker *w, int link) {
 	if (beneath_is_magic(link)) {
 		return -EACCES;
 	}
-	ssize_t n = readlinkat(link, "", words, sizeof words);
+	ssize_t n = beneath_read_link(link, words, sizeof words);
 	if (n < 0 || (size_t)n == sizeof words) {
 		return n < 0 ? -errno : -ENAMETOOLONG;
 	}
@@ -159,7 +159,7 @@ static int may_search(const struct walker *w) {
 	if (w->p.kind != PLACE_FILE) {
 		return STEP_ON;
 	}
-	auto_fd here = openat(w->p.fd, ".", O_PATH | O_CLOEXEC);
+	auto_fd here = beneath_again(w->p.fd);
 	return here < 0 ? -errno : STEP_ON;
 }
 
@@ -281,7 +281,7 @@ static int missing_in_tree(struct walker *w) {
 
 static int step_in_tree(struct walker *w) {
 	struct stat st;
-	auto_fd next = openat(w->p.fd, w->c.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd next = beneath_hold(w->p.fd, w->c.name);
 
 	if (next < 0) {
 		return errno == ENOENT ? missing_in_tree(w) : -errno;
@@ -350,7 +350,7 @@ static int step(struct walker *w) {
 
 /* ---- the fast path ---- */
 
-/* Opens the directory of the last name with one openat2(2).  On any failure, such as a symlink,
+/* Opens the directory of the last name with one call.  On any failure, such as a symlink,
  * the state is unchanged and the walk continues name by name. */
 static void open_parent_at_once(struct walker *w) {
 	char path[PATH_MAX];

@@ -8,12 +8,12 @@
  * symlink can point to any file in the view and to no other, and a file that is hidden in
  * the sandbox is hidden here.
  *
- * The walk holds O_PATH descriptors.  At its end /proc/self/fd gives the descriptor's path,
+ * The walk holds descriptors (base/beneath.h).  At its end the kernel gives the descriptor's path,
  * access.h checks that path, and the tool works on the descriptor: no name is looked up
  * twice, so that a swap between check and use is not possible (F1).
  *
  * Should:   resolve a path to the same file as the kernel does for a command.
- * Must not: open a file other than by O_PATH, which neither blocks nor reads; follow a
+ * Must not: open a file other than to hold it, which neither blocks nor reads; follow a
  *           magic link of procfs; reveal entries behind a mask.
  * Fails:    closed: a path that keeps changing is an error. */
 #ifndef CORRAL_FILES_PLACE_H
@@ -31,7 +31,7 @@
 struct lens {
 	const struct plan *plan; /* of the namespaces engine; for_command: of any */
 	const struct policy *policy;
-	bool fast;         /* use openat2 and O_TMPFILE if available */
+	bool fast;         /* one call for several names, and drafts without a name, if available */
 	bool reject_links; /* refuse a path with a symlink in it */
 	bool for_command; /* judge for a command in a run, which has a /tmp, a procfs and an overlay
 			   */
@@ -49,8 +49,8 @@ enum place_kind {
 
 struct place {
 	enum place_kind kind;
-	int fd;                   /* O_PATH; -1 when there is none */
-	int dir;                  /* O_PATH of its parent directory; -1 at the root of a tree */
+	int fd;                   /* held; -1 when there is none */
+	int dir;                  /* held: its parent directory; -1 at the root of a tree */
 	const struct mount *tree; /* the mount that shows it; NULL in the bare root */
 	struct stat st;           /* PLACE_FILE */
 	char name[NAME_MAX + 1];  /* in dir */

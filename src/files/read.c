@@ -9,11 +9,11 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/storage.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 
 static const char *kind_in_words(mode_t mode) {
 	switch (mode & S_IFMT) {
@@ -41,7 +41,7 @@ int tool_check_regular(const char *path, mode_t mode, struct err *e) {
 
 /* The plan has the content of a file that every run creates. */
 static int open_text(const char *text) {
-	auto_fd fd = memfd_create("corral", MFD_CLOEXEC);
+	auto_fd fd = storage_memory();
 	if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0) {
 		return -1;
 	}

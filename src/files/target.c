@@ -2,7 +2,7 @@
 /* Resolves a symlink target on the host, name by name.  target.h has the reason.
  *
  * Should:   stop at LINKS_MAX symlinks, as the kernel does.
- * Must not: open a file other than by O_PATH, or follow a magic link of procfs.
+ * Must not: open a file other than to hold it, or follow a magic link of procfs.
  * Fails:    closed, with -errno. */
 #include "files/target.h"
 
@@ -65,7 +65,7 @@ static int put_before(struct target *t, const char *words) {
 	memmove(t->rest + n + 1, t->rest, rest + 1);
 	memcpy(t->rest, words, n);
 	t->rest[n] = '/';
-	return words[0] == '/' ? move_to(t, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
+	return words[0] == '/' ? move_to(t, beneath_root()) : 0;
 }
 
 static int follow(struct target *t, int link) {
@@ -77,7 +77,7 @@ static int follow(struct target *t, int link) {
 	if (beneath_is_magic(link)) {
 		return -EACCES;
 	}
-	ssize_t n = readlinkat(link, "", words, sizeof words);
+	ssize_t n = beneath_read_link(link, words, sizeof words);
 	if (n <= 0 || (size_t)n == sizeof words) {
 		return n < 0 ? -errno : n == 0 ? -ENOENT : -ENAMETOOLONG;
 	}
@@ -94,7 +94,7 @@ static int step(struct target *t) {
 	if (t->missing[0] != '\0') {
 		return streq(t->name, "..") ? -ENOENT : add_missing(t);
 	}
-	auto_fd next = openat(t->at, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd next = beneath_hold(t->at, t->name);
 	if (next < 0) {
 		return errno == ENOENT ? add_missing(t) : -errno;
 	}
@@ -118,7 +118,7 @@ static int resolve(struct target *t, const char *words, char ret[PATH_MAX]) {
 }
 
 int target_on_host(int dir, const char *words, char ret[PATH_MAX]) {
-	struct target t = {.at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	struct target t = {.at = beneath_again(dir)};
 	int r = t.at < 0 ? -errno : resolve(&t, words, ret);
 
 	drop_fd(&t.at);

@@ -6,7 +6,7 @@
  * path.  So the target is resolved twice, through the plan's mounts (place.h) and here.
  *
  * Should:   return the path to which the host's kernel resolves the target.
- * Must not: open a file other than by O_PATH; follow a magic link of procfs.
+ * Must not: open a file other than to hold it; follow a magic link of procfs.
  * Fails:    closed, with -errno: ".." after a name that does not exist is refused,
  *           because a symlink of that name, created later, could point anywhere. */
 #ifndef CORRAL_FILES_TARGET_H
@@ -14,7 +14,7 @@
 
 #include <limits.h>
 
-/* `dir`: O_PATH of the symlink's directory.  Names that do not exist are appended unchanged.
+/* `dir`: holds the symlink's directory.  Names that do not exist are appended unchanged.
  * 0, or -errno. */
 int target_on_host(int dir, const char *words, char ret[PATH_MAX]);
 

@@ -14,12 +14,13 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/random.h"
+#include "base/storage.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 
 #define DRAFT_PREFIX ".corral-"
 
@@ -34,17 +35,17 @@ struct draft {
 static int choose_name(struct draft *d) {
 	uint64_t number;
 
-	if (getrandom(&number, sizeof number, 0) != sizeof number) {
+	if (random_fill(&number, sizeof number) != 0) {
 		return -1;
 	}
 	(void)snprintf(d->name, sizeof d->name, DRAFT_PREFIX "%016llx", (unsigned long long)number);
 	return 0;
 }
 
-/* O_TMPFILE where the file system supports it: a killed process leaves no file behind. */
+/* Without a name where the file system supports it: a killed process leaves no file behind. */
 static int draft_open(struct draft *d, int dir, bool fast) {
 	errno = EOPNOTSUPP;
-	d->fd = fast ? openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+	d->fd = fast ? beneath_nameless(dir, 0666) : -1;
 	if (d->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) {
 		return d->fd < 0 ? -1 : 0;
 	}
@@ -57,9 +58,7 @@ static int draft_open(struct draft *d, int dir, bool fast) {
 }
 
 static int draft_link(const struct draft *d, int dir, const char *name) {
-	char from[32];
-	(void)snprintf(from, sizeof from, "/proc/self/fd/%d", d->fd);
-	return linkat(AT_FDCWD, from, dir, name, AT_SYMLINK_FOLLOW);
+	return beneath_link_nameless(d->fd, dir, name);
 }
 
 /* Renames the draft to the file's name; with must_be_new fails if the name exists. */
@@ -99,7 +98,7 @@ static int keep_mode(int fd, const struct place *p) {
 
 /* Syncs the draft before it replaces a file, so that a crash leaves one of them whole. */
 static int sync_draft(int fd, const struct place *p) {
-	return p->kind == PLACE_FILE ? fdatasync(fd) : 0;
+	return p->kind == PLACE_FILE ? storage_sync(fd) : 0;
 }
 
 /* 1: the directory is not writable, but the file may be. */

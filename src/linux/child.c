@@ -2,7 +2,7 @@
 /* The supervisor's functions for struct child of this build, which the rows of the kernel and of
  * the container engines share.
  *
- * Should:   be what a supervisor needs beside its row, in terms of no operating system.
+ * Should:   have the calls that a supervisor makes beside its row, in terms of no operating system.
  * Must not: make a system call that its supervisor does not need: each is on the path of a plain
  *           run.
  * Fails:    as the functions of spawn.h, follow.h and sampler.h. */

@@ -170,8 +170,9 @@ def built(tree):
     named = {f"src/{name}" for name in re.findall(r"(?<!output: )'([\w/]+\.c)'", tree.whole().text("src/meson.build"))}
     named |= {f"src/windows/{name}" for name in re.findall(r"^ +'(\w+\.c)',$", tree.whole().text("src/windows/meson.build"), re.MULTILINE)}
     named |= {f"src/{name}" for name in re.findall(r"^ +'\.\./([\w/]+\.c)',$", tree.whole().text("src/windows/meson.build"), re.MULTILINE)}
-    # scripts/macos-build.sh compiles all of src/macos.
+    # scripts/macos-build.sh compiles all of src/macos, and files of base that are of macOS alone.
     named |= set(tree.whole().files("src/macos/*.c"))
+    named |= set(re.findall(r"\bsrc/base/\w+_macos\.c", tree.whole().text("scripts/macos-build.sh")))
     return sorted(named.symmetric_difference(tree.whole().files("src/**/*.c")))
 
 

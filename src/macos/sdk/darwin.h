@@ -55,6 +55,7 @@ extern int *__error(void);
 #define EACCES 13
 #define EEXIST 17
 #define ENODEV 19
+#define EISDIR 21
 #define ENOTTY 25
 #define ENOTDIR 20
 #define EINVAL 22
@@ -63,6 +64,7 @@ extern int *__error(void);
 #define EAGAIN 35
 #define EWOULDBLOCK EAGAIN
 #define EBUSY 16
+#define EXDEV 18
 #define ENFILE 23
 #define EFBIG 27
 #define EMFILE 24
@@ -70,11 +72,14 @@ extern int *__error(void);
 #define EROFS 30
 #define ENOPROTOOPT 42
 #define EPROTONOSUPPORT 43
+#define ENOTSUP 45
 #define EAFNOSUPPORT 47
 #define ETOOMANYREFS 59
 #define ETIMEDOUT 60
 #define ELOOP 62
+#define ENOTEMPTY 66
 #define EDQUOT 69
+#define ESTALE 70
 #define ENOSYS 78
 #define EOPNOTSUPP 102
 #define ENAMETOOLONG 63
@@ -130,6 +135,7 @@ int strncasecmp(const char *a, const char *b, size_t n);
 void *aligned_alloc(size_t align, size_t size);
 void *calloc(size_t n, size_t size);
 void free(void *p);
+int mkostemp(char *name, int flags);
 void *malloc(size_t n);
 void *realloc(void *p, size_t n);
 void abort(void) __attribute__((noreturn));
@@ -172,6 +178,9 @@ int fnmatch(const char *pattern, const char *s, int flags);
 #define O_EXCL 0x800
 #define O_NOCTTY 0x20000
 #define O_DIRECTORY 0x100000
+#define O_SYMLINK 0x200000
+#define O_SEARCH (0x40000000 | O_DIRECTORY)
+#define O_NOFOLLOW_ANY 0x20000000
 #define O_CLOEXEC 0x1000000
 #define F_GETFD 1
 #define F_SETFD 2
@@ -180,7 +189,10 @@ int fnmatch(const char *pattern, const char *s, int flags);
 #define FD_CLOEXEC 1
 #define F_UNLCK 2
 #define F_WRLCK 3
+#define F_GETPATH 50
+#define F_FULLFSYNC 51
 #define F_OFD_SETLK 90
+#define STDIN_FILENO 0
 #define SEEK_SET 0
 #define SEEK_END 2
 struct flock {
@@ -197,6 +209,18 @@ typedef struct fstore {
 	off_t fst_offset, fst_length, fst_bytesalloc;
 } fstore_t;
 #define AT_FDCWD (-2)
+#define AT_EACCESS 0x10
+#define AT_SYMLINK_NOFOLLOW 0x20
+#define AT_REMOVEDIR 0x80
+int faccessat(int dir, const char *path, int mode, int flags);
+ssize_t freadlink(int fd, char *out, size_t n);
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
+int mkdirat(int dir, const char *path, mode_t mode);
+int renameat(int from_dir, const char *from, int to_dir, const char *to);
+#define RENAME_EXCL 4
+int renameatx_np(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int symlinkat(const char *words, int dir, const char *path);
+int unlinkat(int dir, const char *path, int flags);
 int openat(int dir, const char *path, int flags, ...);
 int flock(int fd, int what);
 off_t lseek(int fd, off_t at, int whence);
@@ -257,6 +281,11 @@ struct stat {
 #define S_IFDIR 0040000
 #define S_IFREG 0100000
 #define S_IFLNK 0120000
+#define S_IFIFO 0010000
+#define S_IFCHR 0020000
+#define S_IFBLK 0060000
+#define S_ISGID 0002000
+#define S_ISVTX 0001000
 #define S_IFSOCK 0140000
 #define S_IRWXG 0000070
 #define S_IWGRP 0000020
@@ -264,9 +293,11 @@ struct stat {
 #define S_IWOTH 0000002
 #define S_ISDIR(m) (((m)&S_IFMT) == S_IFDIR)
 #define S_ISREG(m) (((m)&S_IFMT) == S_IFREG)
+#define S_ISLNK(m) (((m)&S_IFMT) == S_IFLNK)
 int stat(const char *path, struct stat *out) INODE64("stat");
 int lstat(const char *path, struct stat *out) INODE64("lstat");
 int fstat(int fd, struct stat *out) INODE64("fstat");
+int fstatat(int dir, const char *path, struct stat *out, int flags) INODE64("fstatat");
 int fchmod(int fd, mode_t mode);
 int mkdir(const char *path, mode_t mode);
 mode_t umask(mode_t mask);
@@ -277,7 +308,14 @@ struct dirent {
 	char d_name[1024];
 };
 typedef struct _dir DIR;
+#define DT_UNKNOWN 0
+#define DT_DIR 4
+#define DT_REG 8
+#define DT_LNK 10
 DIR *opendir(const char *path) INODE64("opendir");
+DIR *fdopendir(int fd) INODE64("fdopendir");
+int dirfd(DIR *d);
+void rewinddir(DIR *d) INODE64("rewinddir");
 struct dirent *readdir(DIR *d) INODE64("readdir");
 int closedir(DIR *d);
 struct passwd {
@@ -289,6 +327,15 @@ struct passwd {
 	time_t pw_expire;
 };
 struct passwd *getpwuid(uid_t uid);
+
+/* ---- sys/mman.h ---- */
+#define PROT_READ 1
+#define PROT_WRITE 2
+#define MAP_SHARED 1
+#define MAP_ANONYMOUS 0x1000
+#define MAP_FAILED ((void *)-1)
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t from);
+int munmap(void *at, size_t len);
 
 /* ---- signal.h, sys/wait.h, sys/resource.h, time.h ---- */
 #define SIGHUP 1
