@@ -14,7 +14,7 @@ build='gcc libc6-dev make meson ninja-build pkg-config libjansson-dev libyaml-de
 clang="$build clang"
 arm64="$build gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 windows='meson ninja-build gcc-mingw-w64-x86-64'
-macos='python3 clang lld llvm'
+macos='python3 gcc libc6-dev clang lld llvm libjansson-dev libyaml-dev libsodium-dev'
 
 # libseccomp: the filter is compared with it.  clang: the second compiler.
 # clang-tidy, cppcheck, shellcheck: further readers of the code, for the lints.

@@ -16,6 +16,7 @@
 #include "policy/resolver.h"
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "policy/foreign.h"
@@ -269,7 +270,7 @@ static int read_campaign(struct resolver *r, struct err *e) {
 	if (dir == NULL || path == NULL) {
 		return err_memory(e, "policy");
 	}
-	auto_fd at = open(dir, O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	auto_fd at = beneath_hold(AT_FDCWD, dir);
 	auto_fd fd = at < 0 ? -1
 			    : openat(at, CAMPAIGN_NAME,
 				     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);

@@ -19,7 +19,7 @@ IMPLIED = {"__stack_chk_fail", "__stack_chk_guard", "__memcpy_chk", "__snprintf_
 
 
 # Rooms for every system that have to compile as a whole; corral for macOS links a part of them.
-ROOMS = ("command", "plan", "net", "leak", "vault", "audit")
+ROOMS = ("data", "policy", "command", "plan", "net", "leak", "files", "vault", "audit", "backend")
 
 
 def tool(*names):
