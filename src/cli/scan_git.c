@@ -12,7 +12,7 @@
  *
  * Should:   run git with an environment of its own: variables of git could name another
  *           repository, and thus hide files from the scan.
- * Must not: change the repository.
+ * Must not: change the repository; execute a git that a sandboxed command could have written.
  * Fails:    with an error for --staged; a directory that is no work tree is walked instead. */
 #include "cli/scan.h"
 
@@ -20,20 +20,28 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "data/outside_programs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define LIST_LIMIT ((size_t)1 << 30)
 #define GIT_WORDS 24
 
 static int git_error(struct corral_error *err, int sys) {
-	(void)setup_error(err, "install git, or name the files", "cannot run git");
+	(void)setup_error(
+		err,
+		"install git where no sandboxed command can write, as in /usr/bin, or name "
+		"the files",
+		"cannot run git");
 	err->kind = CORRAL_E_FILE;
 	err->sys_errno = sys;
 	return -1;
@@ -105,6 +113,37 @@ static char **git_words(const struct git_call *call, struct arena *a) {
 	return argv;
 }
 
+static bool look(void *arg, const char *path, uint32_t *ret_uid, uint32_t *ret_mode) {
+	struct stat st;
+	(void)arg;
+	if (lstat(path, &st) != 0) {
+		return false;
+	}
+	*ret_uid = st.st_uid;
+	*ret_mode = st.st_mode;
+	return true;
+}
+
+/* The git of the caller's PATH that no sandboxed command can have written. */
+static bool find_git(char out[PATH_MAX]) {
+	const char *path = getenv("PATH"), *from = getenv("HOME");
+	char at[PATH_MAX], home[PATH_MAX];
+	const struct outside_facts facts = {
+		.look = look,
+		.uid = geteuid(),
+		.home = from == NULL ? NULL : realpath(from, home),
+	};
+	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		int len = snprintf(at, sizeof at, "%.*s/git", (int)n, path);
+		if (len > 0 && (size_t)len < sizeof at && at[0] == '/' && access(at, X_OK) == 0 &&
+		    realpath(at, out) != NULL && outside_program_is_safe(&facts, out)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int spawn_git(const struct git_call *call, int out, struct arena *a, pid_t *ret_pid) {
 	posix_spawn_file_actions_t actions;
 	char **argv = git_words(call, a), **env = git_environment(call, a);
@@ -119,7 +158,9 @@ static int spawn_git(const struct git_call *call, int out, struct arena *a, pid_
 						      O_WRONLY, 0);
 	}
 	if (rc == 0) {
-		rc = posix_spawnp(ret_pid, "git", &actions, NULL, argv, env);
+		char program[PATH_MAX];
+		rc = find_git(program) ? posix_spawn(ret_pid, program, &actions, NULL, argv, env)
+				       : ENOENT;
 	}
 	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
 	return rc;

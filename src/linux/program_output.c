@@ -33,14 +33,15 @@
 
 /* ---- the cache ---- */
 
-/* The identity of the program: another or a changed file runs again. */
+/* The identity of the program, and the PATH by which it finds others: another or a changed file
+ * runs again. */
 static void write_key(const struct program_query *q, struct buf *out) {
 	struct stat st;
 
 	if (stat(q->program, &st) == 0) {
-		buf_printf(out, "%s %llu %lld.%09ld %lld\n", q->program,
+		buf_printf(out, "%s %llu %lld.%09ld %lld %s\n", q->program,
 			   (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec,
-			   st.st_mtim.tv_nsec, (long long)st.st_size);
+			   st.st_mtim.tv_nsec, (long long)st.st_size, q->path);
 	}
 }
 

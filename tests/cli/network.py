@@ -129,10 +129,11 @@ def register(suite):
     def _(box):
         client = ("#!/bin/sh\necho \"$PWD $* $(/usr/bin/env | /usr/bin/cut -d= -f1 | /usr/bin/sort | /usr/bin/tr '\\n' ' ')\" >>{log}\necho https://{host}/\n")
         log = box.write("asked", "", 0o666)
-        npm = box.write("tools/npm", client.format(log=log, host="default.example"), 0o755)
+        tools = "home/.local/bin"  # the directory of a toolchain
+        npm = box.write(f"{tools}/npm", client.format(log=log, host="default.example"), 0o755)
         box.write("ws/bin/npm", client.format(log=log, host="planted.example"), 0o755)
-        box.write("tools/cargo", "#!/bin/sh\n", 0o755)
-        box.env["PATH"] = f"{box.ws}/bin:{box.dir}/tools"  # what else is installed does not matter
+        box.write(f"{tools}/cargo", "#!/bin/sh\n", 0o755)
+        box.env["PATH"] = f"{box.ws}/bin:{box.dir}/{tools}"  # what else is installed does not matter
         box.env["SECRET_TOKEN"] = "x"
         box.run("/bin/true").exited(0)
         equal(box.read("asked"), "", "a run without the set")
@@ -146,15 +147,43 @@ def register(suite):
             contains(found, "default.example:443", "rules")
             check("planted.example:443" not in found, "a client of the workspace was asked")
         equal(box.read("asked"), "/ config get registry HOME LC_ALL PATH PWD \n", "what was asked, where, and with which variables")
-        box.write("tools/npm", client.format(log=log, host="other.example") + "# changed\n", 0o755)
+        box.write(f"{tools}/npm", client.format(log=log, host="other.example") + "# changed\n", 0o755)
         contains(rules(explained(box, "--allow-host", "@registries")), "other.example:443", "a client that has changed")
-        box.write("tools/npm", "#!/bin/sh\necho https://failed.example/; exit 1\n", 0o755)
+        box.write(f"{tools}/npm", "#!/bin/sh\necho https://failed.example/; exit 1\n", 0o755)
         check("failed.example:443" not in rules(explained(box, "--allow-host", "@registries")), "a client that failed is believed")
         box.write("home/.npmrc", "registry=https://mine.example/\n")
         before = box.read("asked")
         contains(rules(explained(box, "--allow-host", "@registries")), "mine.example:443", "settings")
         equal(box.read("asked"), before, "asked although there are settings")
         check(os.path.exists(npm), "the client is gone")
+
+    @test("@registries executes no client that a command of any run could have written", root=True)
+    def _(box):
+        client = f"#!/bin/sh\necho asked >>{box.write('asked', '', 0o666)}\necho https://planted.example/\n"
+        box.write("ws/sub/keep", "")
+        box.write("node/bin/npm", client, 0o755)
+        box.write("home/.nvm/.git/HEAD", "")  # nvm's own repository
+        box.write("home/.nvm/bin/npm", client, 0o755)
+        box.write("home/.volta/bin/.git/HEAD", "")  # a repository in a toolchain
+        box.write("home/.volta/bin/npm", client, 0o755)
+        box.write("ws/bin/npm", client, 0o755)
+        box.mkdir("home/.local/bin")
+        box.mkdir("home/.cargo/bin")
+        os.symlink(f"{box.ws}/bin/npm", f"{box.home}/.local/bin/npm")
+        # "env npm" finds the program of the workspace by a link beside it
+        os.symlink(f"{box.ws}/bin/npm", f"{box.home}/.cargo/bin/npm-of-project")
+        box.write("home/.cargo/bin/yarn", "#!/usr/bin/env npm-of-project\n", 0o755)
+
+        def run(place):
+            box.env["PATH"] = place
+            return rules(explained(box, "-w", "sub", "--allow-host", "@registries"))
+
+        for place in (f"{box.ws}/bin", f"{box.dir}/node/bin", f"{box.home}/.local/bin", f"{box.home}/.volta/bin", f"{box.home}/.cargo/bin"):
+            check("planted.example:443" not in run(place), f"a client in {place} was executed")
+        equal(box.read("asked"), "", "executed outside")
+        box.env["PATH"] = f"{box.ws}/bin"
+        box.run("-w", "sub", "--allow-host", "@registries", "npm").said("no registry is known for npm", "--allow-host NAME")
+        contains(run(f"{box.home}/.nvm/bin"), "planted.example:443", "a client in the user's own nvm")
 
     @test("what is not allowed is not reached, by name or by address", root=True)
     def _(box):

@@ -62,6 +62,20 @@ def register(suite):
             box.corral_("scan", *words)
             check(not os.path.exists(mark), f"scan {words} ran the program")
 
+    @test("scan executes no git that a sandboxed command could have written")
+    def _(box):
+        needs("git")
+        mark = box.write("ran", "", 0o666)
+        box.sh("git init -q .").exited(0)
+        box.write("ws/bin/git", f"#!/bin/sh\necho ran >>{mark}\nexec /usr/bin/git \"$@\"\n", 0o755)
+        box.write("ws/sub/plain", f"token {token(box)}\n")
+        first = {**box.env, "PATH": f"{box.ws}/bin:{box.env['PATH']}"}
+        found = box.corral_("scan", "--json", "sub", env=first).exited(1)
+        contains(found.out, "github-token", "a finding")
+        equal(box.read("ran"), "", "executed outside")
+        box.corral_("scan", "--staged", env={**box.env, "PATH": f"{box.ws}/bin"}).said("cannot run git", "/usr/bin")
+        equal(box.read("ran"), "", "executed outside, without another git")
+
     @test("variables of git do not hide files from a scan")
     def _(box):
         needs("git")

@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "data/outside_programs.h"
 #include "data/ranges.h"
 #include "plan/net/url_host.h"
 #include "plan/net/registry_files.h"
@@ -342,22 +343,66 @@ static const struct default_query default_queries[] = {
 	{CLIENT_MAVEN, REGISTRY_LIST, "maven", "mvn", {NULL}},
 };
 
-/* A program on the caller's PATH that commands cannot write; NULL. */
-static const char *find_program(struct builder *b, const char *name) {
+static bool look_for_owner(void *arg, const char *path, uint32_t *ret_uid, uint32_t *ret_mode) {
+	struct look seen = host_fs_look(arg, path);
+	*ret_uid = seen.uid;
+	*ret_mode = seen.mode;
+	return seen.kind != LOOK_NOTHING;
+}
+
+/* Whether no command can have written it: in this run, or in another one. */
+static bool is_safe(struct builder *b, const char *full) {
+	const struct outside_facts facts = {
+		.look = look_for_owner,
+		.arg = b,
+		.uid = b->h->uid,
+		.home = b->h->home == NULL ? NULL : host_fs_resolve(b, b->h->home),
+	};
+	return full != NULL && !is_writable(b->plan, full) && outside_program_is_safe(&facts, full);
+}
+
+/* A program on the caller's PATH that commands cannot write; NULL.  *ret_unsafe: the last that they
+ * could have written. */
+static const char *find_program(struct builder *b, const char *name, const char **ret_unsafe) {
 	const char *path = plan_caller_variable(b->h, "PATH");
 	for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
 		n = strcspn(path, ":");
 		const char *at = plan_keep_printf(b, "%.*s/%s", (int)n, path, name);
 		const char *full = path[0] == '/' ? host_fs_resolve(b, at) : NULL;
 		struct look seen = {.kind = LOOK_NOTHING};
-		if (full != NULL && !is_writable(b->plan, full) && !is_writable(b->plan, at)) {
+		if (full != NULL) {
 			seen = host_fs_look(b, full);
 		}
-		if (seen.kind == LOOK_FILE && (seen.mode & 0111) != 0) {
+		if (seen.kind != LOOK_FILE || (seen.mode & 0111) == 0) {
+			continue;
+		}
+		if (is_safe(b, full)) {
 			return full;
 		}
+		*ret_unsafe = full;
 	}
 	return NULL;
+}
+
+struct linked {
+	struct builder *b;
+	const char *dir;
+	bool safe;
+};
+
+static void check_link(void *arg, const char *name) {
+	struct linked *l = arg;
+	const char *full = host_fs_resolve(l->b, plan_keep_join(l->b, l->dir, name));
+	l->safe = l->safe && (full == NULL || is_safe(l->b, full));
+}
+
+/* A client may start every program of its PATH: the links of a toolchain's directory count, too. */
+static bool has_safe_programs(struct builder *b, const char *dir) {
+	struct linked l = {.b = b, .dir = dir, .safe = is_safe(b, dir)};
+	if (l.safe && !outside_program_is_of_system(dir)) {
+		host_fs_links(b, dir, check_link, &l);
+	}
+	return l.safe;
 }
 
 /* The directories of the caller's PATH that commands cannot write. */
@@ -367,7 +412,7 @@ static const char *safe_path(struct builder *b) {
 		n = strcspn(path, ":");
 		const char *dir = plan_keep_printf(b, "%.*s", (int)n, path);
 		const char *full = dir[0] == '/' ? host_fs_resolve(b, dir) : NULL;
-		if (full != NULL && !is_writable(b->plan, full)) {
+		if (full != NULL && has_safe_programs(b, full)) {
 			safe = plan_keep_printf(b, "%s%s%s", safe, *safe == '\0' ? "" : ":", full);
 		}
 	}
@@ -376,10 +421,15 @@ static const char *safe_path(struct builder *b) {
 
 static void query_default(struct search *s, const struct default_query *row) {
 	struct builder *b = s->b;
-	const char *program = find_program(b, row->program);
+	const char *unsafe = NULL, *program = find_program(b, row->program, &unsafe);
 	struct buf output;
 
-	s->installed[row->client] = s->installed[row->client] || program != NULL;
+	s->client = row->client;
+	s->from = "its default";
+	s->installed[row->client] = s->installed[row->client] || program != NULL || unsafe != NULL;
+	if (program == NULL && unsafe != NULL && row->words[0] != NULL) {
+		note(s, plan_keep_printf(b, "not asked: a command may have written %s", unsafe));
+	}
 	if (program == NULL || row->words[0] == NULL || b->h->ask == NULL) {
 		return;
 	}
@@ -390,8 +440,6 @@ static void query_default(struct search *s, const struct default_query *row) {
 		.path = plan_keep_printf(b, "PATH=%s", safe_path(b)),
 	};
 	memcpy(q.words, row->words, sizeof q.words);
-	s->client = row->client;
-	s->from = "its default";
 	buf_init(&output);
 	if (b->h->ask(b->h->ask_ctx, &q, &output) && !buf_failed(&output)) {
 		size_t len = output.len;
