@@ -25,7 +25,7 @@
 #define LIMIT HINT_ALWAYS, "limits", "a command cannot raise its limits; see Limits in `corral run --help`"
 #define WRITE HINT_READ_ONLY, "fs.write", "read-only in the sandbox; writable: workspace (not in mode read-only), /tmp, private HOME; `corral check path PATH --write` names the rule and the option"
 #define PROTECTED HINT_PROTECTED, "fs.protect", "protected by a rule; `corral check path PATH --write` names it"
-#define KEPT HINT_BUSY, "fs.protect", "it is or contains a mount point, a git repository, or a protected or denied name, which cannot be renamed or removed while the run lasts; do this step outside"
+#define KEPT HINT_BUSY, "fs.protect", "it is or contains a mount point, a git repository, or a protected or denied name, which cannot be renamed or removed while the run lasts, or a symlink that would lead out of a git repository; do this step outside"
 #define DENIED HINT_DENIED, "fs.deny", "denied by a rule; `corral check path PATH` names it"
 #define UNSEEN HINT_UNSEEN, "fs.read", "not mounted in the sandbox; `corral check path PATH` names the option"
 #define PRIVATE HINT_PRIVATE, "fs.home", "not mounted in the sandbox; `corral check path PATH` names the option"

@@ -42,12 +42,12 @@ struct row {
 /* clang-format off */
 static const struct row rows[CAUSE_COUNT] = {
 	[CAUSE_OUTSIDE] = {ERR_OUTSIDE, KEY_FS_READ, NOT_MOUNTED " ({rule}, {origin})",
-		"grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW, .option = "{OPEN}"},
+		"if it exists outside, grant it: --read {PATH}", "grant it: " GRANT_NEW, KEY_FS_VIEW, .option = "{OPEN}"},
 	[CAUSE_SOCKET] = {ERR_OUTSIDE, KEY_NET_SOCKETS, NOT_MOUNTED ": unix sockets of the host must be passed by name ({rule}, {origin})",
 		"pass it: --socket {SOCKET}", NULL, KEY_NET_SOCKETS, .option = "--socket {SOCKET}"},
 	[CAUSE_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} is hidden: HOME is a private directory ({rule}, {origin}), which has no such file",
-		"show your own file: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME, .option = "{OPEN}"},
+		"if you have it outside, show it: --read {PATH}", "grant your own file: " GRANT_NEW, KEY_FS_HOME, .option = "{OPEN}"},
 	[CAUSE_OTHER_HOME] = {ERR_OUTSIDE, KEY_FS_HOME,
 		"{path} does not exist: HOME is a private directory ({rule}, {origin})",
 		NO_OPTION "without namespaces your file keeps its own path; grant that path and use it: --read {OWN}",
@@ -55,7 +55,7 @@ static const struct row rows[CAUSE_COUNT] = {
 		KEY_FS_HOME},
 	[CAUSE_TMP] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} is hidden: {at} is private to each run ({rule}, {origin}) and has no such file",
-		"show the host's file: --read {PATH}", "grant the host's file: " GRANT_NEW, .option = "{OPEN}"},
+		"if the host has it, show it: --read {PATH}", "grant the host's file: " GRANT_NEW, .option = "{OPEN}"},
 	[CAUSE_OF_RUN] = {ERR_OUTSIDE, KEY_FS_READ,
 		"{path} exists only inside a run ({rule}), not on the host",
 		"put the file in {workspace}, which commands and file tools share", NULL},
@@ -132,6 +132,11 @@ static const struct row rows[CAUSE_COUNT] = {
 		"{path} cannot be moved or deleted: it is or contains a mount point, a git repository, or a protected or "
 		"denied name, which cannot be renamed while the run lasts",
 		NO_OPTION "do this step outside", NULL, KEY_FS_PROTECT},
+	[CAUSE_LEADS_OUT] = {ERR_PROTECTED, KEY_FS_PROTECT,
+		"{path} cannot become a symlink that leads out of its git repository: git outside the sandbox writes through "
+		"symlinks there",
+		"use a target within the repository, or create the symlink outside; --protect '!@git' removes the protection of "
+		"repositories", NULL, KEY_FS_PROTECT},
 	[CAUSE_TOOLS] = {ERR_OUTSIDE, KEY_FS_TOOLS,
 		"{path} is outside the workspace, and the file tools are confined to it ({rule}, {origin})",
 		"put the file in {workspace}, or use --set fs.tools=view", NULL, KEY_FS_TOOLS, .option = "--set fs.tools=view"},

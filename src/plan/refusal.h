@@ -48,8 +48,9 @@ enum refusal_cause {
 	CAUSE_RIGHTS,      /* likewise, and the caller cannot write it on the host either */
 	CAUSE_MADE,        /* Corral generates it: /proc, /dev, a copy without credentials */
 	CAUSE_COW,         /* a file tool would write below the overlay */
-	CAUSE_KEPT,  /* it cannot be renamed: it is or contains a mount point or a protected name */
-	CAUSE_TOOLS, /* fs.tools: the file tools are confined to the workspace */
+	CAUSE_KEPT, /* it cannot be renamed: it is or contains a mount point or a protected name */
+	CAUSE_LEADS_OUT, /* a symlink with this name would lead out of its git repository */
+	CAUSE_TOOLS,     /* fs.tools: the file tools are confined to the workspace */
 	CAUSE_COUNT
 };
 
@@ -92,6 +93,9 @@ void refusal_judge(const struct refusal_question *q, struct verdict *ret);
 
 /* Why it cannot be moved or removed (EBUSY). */
 void refusal_judge_move(const struct refusal_question *q, struct verdict *ret);
+
+/* Likewise for a call that may have been to create a symlink. */
+void refusal_judge_link(const struct refusal_question *q, struct verdict *ret);
 
 /* The sentences for a cause that the caller determined; CAUSE_NONE: allowed, and by which rule. */
 void refusal_say(const struct refusal_question *q, enum refusal_cause cause, struct verdict *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a path cannot be moved or removed.
+/* Why a path cannot be moved or removed, or become a symlink.
  *
  * Should:   name the rule that covers it, or the mount in it.
  * Must not: read the host.
@@ -15,6 +15,13 @@ static bool holds_mount(const struct refusal_question *q) {
 		}
 	}
 	return false;
+}
+
+void refusal_judge_link(const struct refusal_question *q, struct verdict *ret) {
+	refusal_judge(q, ret);
+	if (ret->kind == ERR_NONE && rules_repository(&q->plan->rules, q->path) > 0) {
+		refusal_say(q, CAUSE_LEADS_OUT, ret);
+	}
 }
 
 void refusal_judge_move(const struct refusal_question *q, struct verdict *ret) {

@@ -153,6 +153,9 @@ static void find_rule(const struct refusal_question *q, const struct journal_ref
 	if (ret->kind == ERR_NONE && (r->error == EBUSY || r->error == EXDEV)) {
 		refusal_judge_move(q, ret);
 	}
+	if (ret->kind == ERR_NONE && r->op == DENIAL_SYMLINK && r->error == EBUSY) {
+		refusal_judge_link(q, ret);
+	}
 	bool outside = ret->cause == CAUSE_HOME || ret->cause == CAUSE_OTHER_HOME ||
 		       ret->cause == CAUSE_OUTSIDE;
 	if (outside && credential) {

@@ -181,6 +181,19 @@ static bool is_directory(const struct refusal_question *q) {
 	       S_ISDIR(st.st_mode);
 }
 
+/* What is not there cannot have been moved or removed: it was to be created. */
+static bool is_absent(const struct refusal_question *q) {
+	struct stat st;
+	return plan_visibility(q->plan, q->path) != VISIBILITY_NONE && lstat(q->path, &st) != 0 &&
+	       errno == ENOENT;
+}
+
+/* "ln: failed to create symbolic link 'a'", "[Errno 16] …: 'b' -> 'a'" */
+static bool line_links(struct span line) {
+	return line_has(line, "symbolic link") || line_has(line, "symlink") ||
+	       line_has(line, "' -> '");
+}
+
 /* A credential in a HOME that is hidden as a whole is named as one, as in denials and by `corral
  * why`; without namespaces by its path on the host, which an option would have to name. */
 static void name_credential(const struct refusal_question *q, struct verdict *ret) {
@@ -224,6 +237,10 @@ static bool path_matches(const struct matcher *l, const char *path, struct verdi
 	if (moved && is_directory(&q)) {
 		refusal_judge_move(&q, ret);
 		found = ret->cause == CAUSE_KEPT;
+	}
+	if (!found && s->move && (is_absent(&q) || line_links(l->line))) {
+		refusal_judge_link(&q, ret);
+		found = ret->cause == CAUSE_LEADS_OUT;
 	}
 	return found;
 }

@@ -82,6 +82,34 @@ def register(suite):
         finally:
             shutil.rmtree(far)
 
+    @test("hint: of a path that the sandbox does not show it is not said that the host has it")
+    def _(box):
+        box.write("home/there", "x\n")
+        for level in LEVELS:
+            for path, words in ((f"{box.home}/NAME", "outside"), ("/tmp/NAME", ""), ("/srv/NAME/y", "if it exists outside")):
+                told = {hint(box.run(*at(level), "--", "cat", path.replace("NAME", name)))[1].replace(name, "NAME") for name in ("there", "nowhere")}
+                equal(len(told), 1, f"{path} at {level}")
+                contains(told.pop(), words or "if ", f"{path} at {level}")
+
+    @test("hint and denial: a symlink that would lead out of a git repository", root=True)
+    def _(box):
+        box.sh("git init -q . && git config user.name x && git config user.email x@x && git commit -q --allow-empty -m 1").exited(0)
+        target = f"{box.home}/.bashrc"
+        for level in LEVELS:
+            for command in (("ln", "-s", target, ".git/made"), ("python3", "-c", f"import os; os.symlink('{target}', '.git/made')"),
+                            sh(f"ln -s {target} here; mv here .git/made")):
+                rule, text = hint(box.run(*at(level), "--", *command))
+                equal(rule, "fs.protect", text)
+                contains(text, f"{box.ws}/.git/made: cannot become a symlink that leads out of its git repository", level)
+                contains(text, "create the symlink outside", level)
+            denied = box.json(*at(level), "--", "ln", "-s", target, ".git/made")["denials"]
+            equal([(d["path"], d["rule"]) for d in denied], [(f"{box.ws}/.git/made", "fs.protect")], level)
+            contains(denied[0]["why"], "leads out of its git repository", level)
+            box.run(*at(level), *option(hint(box.run(*at(level), "--", "ln", "-s", target, ".git/made"))[1]), "--", "ln", "-s", target, ".git/made").exited(0)
+            box.sh("rm .git/made here").exited(0)
+            box.run(*at(level), "--", "ln", "-s", "HEAD", ".git/made").exited(0)  # its remedy: a target within
+            box.sh("rm .git/made").exited(0)
+
     @test("hint: a file that exists outside only, in HOME and in /tmp", root=True)
     def _(box):
         box.write("home/.ssh/id_rsa", "key\n")

@@ -206,7 +206,7 @@ TEST(a_remedy_is_quoted_for_a_shell) {
 	struct verdict v;
 
 	refusal_judge(&q, &v);
-	CHECK_STR(v.remedy, "grant it: --read '/a b/c'\\''s'");
+	CHECK_STR(v.remedy, "if it exists outside, grant it: --read '/a b/c'\\''s'");
 }
 
 TEST(an_option_names_one_path_and_no_pattern) {
