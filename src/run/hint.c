@@ -22,21 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void hint_record(struct output_tail *o, const char *data, size_t len) {
-	if (len >= OUTPUT_TAIL_MAX) {
-		memcpy(o->text, data + (len - OUTPUT_TAIL_MAX), OUTPUT_TAIL_MAX);
-		o->len = OUTPUT_TAIL_MAX;
-		return;
-	}
-	if (len > OUTPUT_TAIL_MAX - o->len) {
-		size_t stay = OUTPUT_TAIL_MAX - len;
-		memmove(o->text, o->text + (o->len - stay), stay);
-		o->len = stay;
-	}
-	memcpy(o->text + o->len, data, len);
-	o->len += len;
-}
-
 /* ---- the words of a line ---- */
 
 struct span {
@@ -606,12 +591,4 @@ void hint_for_link(const struct journal *j, const struct plan *plan, const struc
 	*ret = (struct advice){.hint = &hint_link};
 	refusal_say(&q, why == LINK_DENIED ? CAUSE_HARD_LINK : CAUSE_HARD_LINKS, &v);
 	write_verdict(&l, path, &v, ret);
-}
-
-const char *hint_advice_text(const struct advice *a) {
-	return a->text[0] != '\0' ? a->text : a->hint->text;
-}
-
-const char *hint_advice_rule(const struct advice *a) {
-	return a->rule != NULL ? a->rule : a->hint->rule;
 }
