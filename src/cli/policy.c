@@ -55,7 +55,11 @@ static int check_one(const char *path, bool *ret_ok, struct corral_error *err) {
 
 	*ret_ok = corral_policy_review(path, &warnings, &found) == 0;
 	buf_init(&line);
-	buf_printf(&line, "%s: %s", path, *ret_ok ? "ok" : found.message);
+	buf_puts(&line, path);
+	if (!buf_failed(&line)) {
+		str_hide_controls(line.data, false); /* a name may contain a newline */
+	}
+	buf_printf(&line, ": %s", *ret_ok ? "ok" : found.message);
 	if (warnings != NULL && warnings[0] != '\0') {
 		buf_printf(&line, "\n%s", warnings);
 	}

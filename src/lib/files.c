@@ -324,22 +324,35 @@ static void print_json(const struct corral_check *check, const struct place *p,
 	emit_end_object(&j);
 }
 
+/* One line: a name may contain a newline. */
+static void end_line(struct buf *out, size_t from) {
+	if (!buf_failed(out)) {
+		str_hide_controls(out->data + from, false);
+	}
+	buf_puts(out, "\n");
+}
+
 static void print_text(const struct lens *v, const struct corral_check *check,
 		       const struct place *p, const struct verdict *verdict, struct buf *out) {
+	size_t from = out->len;
 	if (verdict->kind == ERR_NONE) {
 		bool home = plan_visibility(v->plan, p->path) == VISIBILITY_PRIVATE;
-		buf_printf(out, "allowed: %s %s%s%s (%s, %s)%s\n", check->write ? "write" : "read",
+		buf_printf(out, "allowed: %s %s%s%s (%s, %s)%s", check->write ? "write" : "read",
 			   p->path, p->kind == PLACE_MISSING ? ", which does not exist" : "",
 			   home ? ", in the private HOME and not in yours" : "", verdict->rule,
 			   verdict->origin,
 			   verdict->closed
 				   ? "; but the file's mode bits deny it, with or without Corral"
 				   : "");
+		end_line(out, from);
 		return;
 	}
 	const char *also = verdict->kind == ERR_FILE ? verdict->origin : "";
-	buf_printf(out, "refused: %s%s%s\n  remedy: %s\n", verdict->reason,
-		   also[0] == '\0' ? "" : ": ", also, verdict->remedy);
+	buf_printf(out, "refused: %s%s%s", verdict->reason, also[0] == '\0' ? "" : ": ", also);
+	end_line(out, from);
+	from = out->len;
+	buf_printf(out, "  remedy: %s", verdict->remedy);
+	end_line(out, from);
 }
 
 int corral_files_check(const struct corral_files *files, const struct corral_check *check,

@@ -24,6 +24,9 @@
 #define SAMPLED_EVERY(shortest)                                                                    \
 	"sampled every " shortest " to 100 ms; the run is killed after it exceeds the limit; "     \
 	"`corral status` lists how to get a cgroup"
+#define NOT_COUNTED                                                                                \
+	"; not counted: memory that no process maps, as a memfd can have it, and files in /tmp "   \
+	"and /dev/shm (--tmp-size)"
 #define SAMPLED_DISK                                                                               \
 	"the growth of writable directories is sampled every 50 ms to 30 s; the run is killed "    \
 	"after it exceeds the limit; removed files that are still open are not counted"
@@ -156,7 +159,7 @@ static void plan_memory(struct plan *plan, int64_t bytes, const struct host *h) 
 		plan->memory_bytes = bytes;
 		plan->use_cgroup = true;
 	} else if (bytes != LIMIT_NONE) {
-		made = guarantee_sampled(h, SAMPLED_EVERY("5"));
+		made = guarantee_sampled(h, SAMPLED_EVERY("5") NOT_COUNTED);
 		plan->sampled.memory = made.state == STATE_ABSENT ? 0 : bytes;
 	}
 	set_guarantee(plan, GUARANTEE_LIMITS_MEMORY, &made);

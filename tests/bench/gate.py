@@ -7,6 +7,7 @@ Corral is the only one that judges: by the name and by every request's host.
 import os
 import pwd
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,19 @@ PORT, HOST, ADDRESS = 8000, "allowed.test", "11.0.0.10"
 BYTES, SECONDS, MANY = 1 << 30, 2, 1000
 MEASURES = (("down", "down, GB/s", BYTES, 1e9), ("up", "up, GB/s", BYTES, 1e9), ("connect", "connections/s", SECONDS, 1),
             ("requests", "requests/s", SECONDS, 1))
+
+
+MEASURE_SECONDS = 30
+
+
+def end_session(leader):
+    """Kills every process of this session: pasta makes process groups."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(entry)) == leader:
+                os.kill(int(entry), signal.SIGKILL)
+        except OSError:
+            continue  # it has ended
 
 
 class Stage:
@@ -64,12 +78,18 @@ class Stage:
         return [*self.lab.words(f"{self.place}/work"), *self.drop]
 
     def measure(self, words, target, what, amount):
-        done = subprocess.run([*words, self.load, what, target, str(PORT), str(amount)], env=self.env,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                              timeout=30)
-        if done.returncode != 0:
-            raise RuntimeError(f"{what}: {done.stderr.strip()[-200:]}")
-        return float(done.stdout)
+        # A session of its own: a peer such as pasta starts the load generator, which a time-out has to end, too.
+        process = subprocess.Popen([*words, self.load, what, target, str(PORT), str(amount)], env=self.env, start_new_session=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, err = process.communicate(timeout=MEASURE_SECONDS)
+        except subprocess.TimeoutExpired:
+            end_session(process.pid)
+            process.communicate()
+            raise
+        if process.returncode != 0:
+            raise RuntimeError(f"{what}: {err.strip()[-200:]}")
+        return float(out)
 
     def close(self):
         for process in reversed(self.ours):

@@ -35,6 +35,14 @@ def register(suite):
         equal(verdict(box, "new", "--write")["exists"], False, "exists")
         contains(box.corral_("check", "path", "file", "--write").exited(0).out, "allowed: write ", "text")
 
+    @test("a name with a newline does not look like a line of Corral's own, in check path and policy check")
+    def _(box):
+        name = "a\n  remedy: rm -r b"
+        box.write(f"ws/{name}", "foo = 1\n")
+        for words in (("check", "path", name), ("check", "path", f"/srv/{name}"), ("policy", "check", name)):
+            out = box.corral_(*words).out
+            check("\n  remedy: rm" not in out and "a?  remedy: rm -r b" in out, f"{words}: {out!r}")
+
     @test("check path tells its three refusals apart, each with rule, origin and remedy", root=True)
     def _(box):
         box.write("ws/secret", "x")

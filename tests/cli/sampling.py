@@ -83,6 +83,7 @@ def register(suite):
             result = sampled(box, "limits.memory", "--level", level, "--memory", "64M", "--", PYTHON, "-c", KEEP, "300")
             equal([result["reason"], result["signal"], result["exit_code"]], ["oom", 9, None], f"{level}: {result}")
             contains(guarantee(result, "limits.memory")["why"], "sampled every 5 to 100 ms", level)
+            contains(guarantee(result, "limits.memory")["why"], "not counted: memory that no process maps", level)
             # Nobody waited for the command: the usage of the sandbox's own process is not its own.
             equal([result["usage"]["cpu_ms"], result["usage"]["max_rss_kb"]], [None, None], f"{level}: usage")
             words = [word for word in words_of(box, "-v", "--level", level, "--memory", "1G", "true") if word != "--json"]
