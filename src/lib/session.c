@@ -235,10 +235,12 @@ const char *corral_session_ending(struct corral_session *session) {
 		return "";
 	}
 	const struct run_state_copy state = child_state(session->engine.running.child);
-	return result_overrun_text(&state, &session->prepared.plan.sampled, session->ending,
-				   sizeof session->ending)
-		       ? session->ending
-		       : "";
+	if (!result_overrun_text(&state, &session->prepared.plan.sampled, session->ending,
+				 sizeof session->ending)) {
+		return "";
+	}
+	session_words(session->ending, sizeof session->ending);
+	return session->ending;
 }
 
 int64_t corral_session_time(const struct corral_session *session, const char *key) {

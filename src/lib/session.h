@@ -21,6 +21,9 @@ struct corral_session {
 	char ending[160];                   /* of corral_session_ending() */
 };
 
+/* session_words.c: puts "corral session create" before the options of a text for the user. */
+void session_words(char *text, size_t cap);
+
 struct corral_exec {
 	struct corral_session *session;
 	struct prepared prepared;

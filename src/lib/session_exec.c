@@ -81,7 +81,8 @@ static int check_program(const char *const *argv, struct err *e) {
 }
 
 /* The session's plan for this command: with an id and notes of its own. */
-static int prepare(struct corral_session *s, const char *const *argv, const char *directory,
+static int prepare(struct corral_session *s, const char *const *argv,
+		   const char *directory,
 		   struct prepared *ret, struct err *e) {
 	*ret = s->prepared;
 	arena_init_small(&ret->arena, COMMAND_ARENA);
@@ -209,6 +210,35 @@ static int request_of(struct corral_session *s, struct prepared *p, const char *
 	return ret->warm.env == NULL ? -1 : 0;
 }
 
+/* The error of a command that was not run; returns -1. */
+static int fail_command(const struct err *e, struct corral_error *err) {
+	(void)lib_fail(e, err);
+	if (err != NULL) {
+		session_words(err->remedy, sizeof err->remedy);
+	}
+	return -1;
+}
+
+/* The texts of the result.  A time-out that is not the session's is of `session exec` itself. */
+static void name_options(const struct corral_session *s, const struct prepared *p,
+			 struct corral_result *r) {
+	struct advice *a = &r->outcome.advice;
+	const struct plan *own = &p->plan, *of = &s->prepared.plan;
+	bool timed = (r->outcome.reason == REASON_TIMEOUT && own->timeout_ms != of->timeout_ms) ||
+		     (r->outcome.reason == REASON_IDLE && own->idle_ms != of->idle_ms);
+
+	if (a->hint != NULL) {
+		if (a->text[0] == '\0') {
+			(void)snprintf(a->text, sizeof a->text, "%s", a->hint->text); /* it fits */
+		}
+		session_words(a->text, sizeof a->text);
+	}
+	result_complete(r);
+	if (!timed) {
+		session_words(r->ending, sizeof r->ending);
+	}
+}
+
 /* After the command has ended, for its result. */
 static void complete(struct corral_session *s, struct prepared *p, const char *const *argv,
 		     struct corral_result *r) {
@@ -223,7 +253,7 @@ static void complete(struct corral_session *s, struct prepared *p, const char *c
 	audit_end(&k, r);
 	audit_release(k.listed); /* other runs write records while the session waits */
 	(void)pthread_mutex_unlock(&s->lock);
-	result_complete(r);
+	name_options(s, p, r);
 	r->args_leaks = p->args_leaks;
 	p->args_leaks = (struct leak_log){0};
 }
@@ -240,7 +270,7 @@ static void give_failure(const struct corral_session *s, const struct corral_exe
 		.audited = audit_failure(p, argv, e),
 	};
 	if (o->failure != NULL) {
-		(void)lib_fail(e, &failure);
+		(void)fail_command(e, &failure);
 		(void)result_failure_json(&failure, &failed, o->failure);
 	}
 }
@@ -330,7 +360,7 @@ int corral_session_run(struct corral_session *session, const char *const *argv,
 		give_failure(session, &o, argv, &p, &e);
 	}
 	prepared_done(&p);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	return rc == 0 ? 0 : fail_command(&e, err);
 }
 
 /* ---- with a handle ---- */
@@ -481,7 +511,7 @@ int corral_exec_wait(struct corral_exec *exec, struct corral_result **result,
 		(void)audit_failure(&exec->prepared, argv, &e); /* there is no JSON */
 	}
 	exec_release(exec);
-	return rc == 0 ? 0 : lib_fail(&e, err);
+	return rc == 0 ? 0 : fail_command(&e, err);
 }
 
 void corral_exec_free(struct corral_exec *exec) {

@@ -18,6 +18,7 @@ import bridge  # noqa: E402
 import copies  # noqa: E402
 import cow  # noqa: E402
 import direct  # noqa: E402
+import hints  # noqa: E402
 import isolation  # noqa: E402
 import life  # noqa: E402
 import overview  # noqa: E402
@@ -51,7 +52,7 @@ def main():
 
     def modules_of(level):
         modules = [life, direct, bridge, copies, cow, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
-                   questions, overview]
+                   questions, overview, hints]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 
