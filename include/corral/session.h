@@ -90,8 +90,9 @@ struct corral_exec_options {
 	int out, err;   /* descriptor, CORRAL_NULL or, for corral_session_run, CORRAL_CAPTURE */
 	const int *fds; /* further descriptors, numbered from 3 in the sandbox; at most 64 */
 	size_t nfds;
-	const char *const *env; /* "NAME=value", added to the environment; ends with NULL */
-	const char *directory;  /* in the sandbox; relative: to that of the policy */
+	/* "NAME=value", added to the environment; ends with NULL.  Checked as env.set is. */
+	const char *const *env;
+	const char *directory; /* in the sandbox; relative: to that of the policy */
 	int64_t timeout_ms, idle_timeout_ms;
 	int64_t output_bytes; /* kept of each stream */
 	int64_t cpu_seconds;  /* of each process of the command */

@@ -49,6 +49,8 @@ struct invocation {
 	const char *http_port; /* --http, or NULL */
 	/* of sessions; NULL: not given */
 	const char *session_name, *token_file, *token_time, *exec_time, *exec_dir;
+	const char **exec_env; /* of session exec: "NAME=VALUE", until exit; NULL: none */
+	size_t nexec_env;
 	const char *idle_exit;                /* of daemon; NULL: never */
 	const char *bridge, *copy;            /* of session create */
 	const char *oci_runtime, *oci_policy; /* of oci; NULL: not given */

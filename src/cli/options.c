@@ -219,6 +219,49 @@ static int apply_text(struct invocation *inv, const struct option_row *row, cons
 	return 0;
 }
 
+/* The session checks the name and the value. */
+static int apply_exec_env(struct invocation *inv, const struct option_row *row, const char *as,
+			  const char *value, struct corral_error *err) {
+	(void)row;
+	if (value[0] == '=' || strchr(value, '=') == NULL) {
+		return usage_error(err, "example: --env DEBUG=1", "%s %s: NAME=VALUE is expected",
+				   as, value);
+	}
+	const char **list = realloc(inv->exec_env, (inv->nexec_env + 2) * sizeof *list);
+	if (list == NULL) {
+		return memory_error(err);
+	}
+	list[inv->nexec_env++] = value;
+	list[inv->nexec_env] = NULL;
+	inv->exec_env = list;
+	return 0;
+}
+
+/* "NAME", or "NAME?" as in env.pass: without a value it adds nothing in both forms. */
+static int apply_exec_pass(struct invocation *inv, const struct option_row *row, const char *as,
+			   const char *value, struct corral_error *err) {
+	size_t n = strcspn(value, "?=");
+	struct buf entry;
+
+	if (n == 0 || (value[n] != '\0' && !streq(value + n, "?"))) {
+		return usage_error(err, "example: --pass-env LANG", "%s %s: a name is expected", as,
+				   value);
+	}
+	buf_init(&entry);
+	buf_add(&entry, value, n);
+	const char *have = buf_failed(&entry) ? NULL : getenv(entry.data);
+	buf_printf(&entry, "=%s", have == NULL ? "" : have);
+	if (buf_failed(&entry)) {
+		buf_done(&entry);
+		return memory_error(err);
+	}
+	if (have == NULL) {
+		buf_done(&entry);
+		return 0;
+	}
+	return apply_exec_env(inv, row, as, buf_take(&entry), err);
+}
+
 static int apply_no_config(struct invocation *inv, const struct option_row *row, const char *as,
 			   const char *value, struct corral_error *err) {
 	(void)row;
@@ -299,6 +342,8 @@ static option_fn *const handlers[OPTION_ID_COUNT] = {
 	[OPTION_TOKEN_TIME] = apply_text,
 	[OPTION_EXEC_TIME] = apply_text,
 	[OPTION_EXEC_DIR] = apply_text,
+	[OPTION_EXEC_ENV] = apply_exec_env,
+	[OPTION_EXEC_PASS] = apply_exec_pass,
 	[OPTION_SERIAL] = apply_flag,
 	[OPTION_ASK_DAEMON] = apply_flag,
 	[OPTION_TERMINAL] = apply_flag,

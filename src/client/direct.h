@@ -8,9 +8,9 @@
  * accept with DIRECT_DAEMON, and has done nothing; the client then sends session.exec to the
  * daemon, which has every check and every message.
  *
- * A request is a struct direct_request and then texts, each with its NUL: the arguments, and the
- * directory if it has one.  An answer is a struct direct_answer and its texts: the notes, or layer,
- * message and remedy of an error. */
+ * A request is a struct direct_request and then texts, each with its NUL: the arguments, the
+ * variables, and the directory if it has one.  An answer is a struct direct_answer and its texts:
+ * the notes, or layer, message and remedy of an error. */
 #ifndef CORRAL_CLIENT_DIRECT_H
 #define CORRAL_CLIENT_DIRECT_H
 
@@ -30,7 +30,7 @@ struct direct_request {
 	uint32_t version;
 	uint32_t argc;
 	uint32_t has_directory;
-	uint32_t unused;
+	uint32_t nenv;      /* variables, "NAME=value" */
 	int64_t timeout_ms; /* 0: that of the policy */
 };
 
@@ -51,7 +51,8 @@ struct direct_answer {
 
 struct direct_command {
 	const char *const *argv;
-	const char *directory; /* NULL: that of the session */
+	const char *const *env; /* NULL: none */
+	const char *directory;  /* NULL: that of the session */
 	int64_t timeout_ms;
 };
 
@@ -60,10 +61,10 @@ struct direct_command {
  */
 size_t direct_request_write(char ret[DIRECT_BYTES], const struct direct_command *c);
 
-/* Reads a request.  The texts stay in bytes; argv, which the caller frees, points to them.  -1: it
- * is malformed, or there is no memory. */
+/* Reads a request.  The texts stay in bytes; *ret_list, which the caller frees, is the memory of
+ * argv and env, which point to them.  -1: it is malformed, or there is no memory. */
 int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
-			const char ***ret_argv);
+			const char ***ret_list);
 
 /* The next text of an answer, NULL after the last; *at is the offset of the next one. */
 const char *direct_text(const char *bytes, size_t len, size_t *at);

@@ -34,6 +34,11 @@ size_t direct_request_write(char ret[DIRECT_BYTES], const struct direct_command 
 			return 0;
 		}
 	}
+	for (; c->env != NULL && c->env[q.nenv] != NULL; q.nenv++) {
+		if (!write_ascii(ret, &at, c->env[q.nenv])) {
+			return 0;
+		}
+	}
 	if (c->directory != NULL && !write_ascii(ret, &at, c->directory)) {
 		return 0;
 	}
@@ -61,8 +66,27 @@ static bool is_ascii(const char *bytes, size_t len) {
 	return true;
 }
 
+/* Reads so many texts, and a NULL after them; false: some are missing. */
+static bool read_list(const char *bytes, size_t len, size_t *at, const char **ret, uint32_t n) {
+	for (uint32_t i = 0; i < n; i++) {
+		ret[i] = direct_text(bytes, len, at);
+		if (ret[i] == NULL) {
+			return false;
+		}
+	}
+	ret[n] = NULL;
+	return true;
+}
+
+static bool head_is_good(const struct direct_request *q, size_t texts) {
+	/* A text has at least its NUL. */
+	return q->version == DIRECT_VERSION && q->has_directory <= 1 && q->argc > 0 &&
+	       q->argc <= texts && q->nenv <= texts - q->argc && q->timeout_ms >= 0 &&
+	       q->timeout_ms <= DIRECT_TIMEOUT_MS;
+}
+
 int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
-			const char ***ret_argv) {
+			const char ***ret_list) {
 	struct direct_request q;
 	size_t at = sizeof q;
 
@@ -70,26 +94,23 @@ int direct_request_read(char *bytes, size_t len, struct direct_command *ret,
 		return -1;
 	}
 	memcpy(&q, bytes, sizeof q);
-	/* A text has at least its NUL. */
-	if (q.version != DIRECT_VERSION || q.has_directory > 1 || q.unused != 0 || q.argc == 0 ||
-	    q.argc > len - sizeof q || q.timeout_ms < 0 || q.timeout_ms > DIRECT_TIMEOUT_MS) {
+	if (!head_is_good(&q, len - sizeof q)) {
 		return -1;
 	}
-	const char **argv = calloc((size_t)q.argc + 1, sizeof *argv);
-	bool good = argv != NULL;
-	for (uint32_t i = 0; good && i < q.argc; i++) {
-		argv[i] = direct_text(bytes, len, &at);
-		good = argv[i] != NULL;
-	}
+	const char **list = calloc((size_t)q.argc + q.nenv + 2, sizeof *list);
+	const char **env = list == NULL ? NULL : list + q.argc + 1;
+	bool good = list != NULL && read_list(bytes, len, &at, list, q.argc) &&
+		    read_list(bytes, len, &at, env, q.nenv);
 	const char *directory = good && q.has_directory ? direct_text(bytes, len, &at) : NULL;
-	const struct direct_command c = {
-		.argv = argv, .directory = directory, .timeout_ms = q.timeout_ms};
 	if (!good || at != len || (directory == NULL && q.has_directory) ||
 	    !is_ascii(bytes + sizeof q, len - sizeof q)) {
-		free(argv);
+		free(list);
 		return -1;
 	}
-	*ret = c;
-	*ret_argv = argv;
+	*ret = (struct direct_command){.argv = list,
+				       .env = q.nenv == 0 ? NULL : env,
+				       .directory = directory,
+				       .timeout_ms = q.timeout_ms};
+	*ret_list = list;
 	return 0;
 }

@@ -41,6 +41,21 @@ static json_t *argv_json(const char *const *argv) {
 	return array;
 }
 
+/* NULL: a name or value is not UTF-8, or out of memory.  The last of a name counts. */
+static json_t *environment_json(const struct invocation *inv) {
+	json_t *object = json_object();
+
+	for (size_t i = 0; object != NULL && i < inv->nexec_env; i++) {
+		const char *entry = inv->exec_env[i];
+		size_t name = strcspn(entry, "=");
+		if (json_object_setn_new(object, entry, name, json_string(entry + name + 1)) != 0) {
+			json_decref(object);
+			return NULL;
+		}
+	}
+	return object;
+}
+
 int verb_exec_params(const struct invocation *inv, bool own, const char *const *argv, json_t **ret,
 		     struct corral_error *err) {
 	json_int_t timeout = 0;
@@ -52,9 +67,14 @@ int verb_exec_params(const struct invocation *inv, bool own, const char *const *
 	if (words == NULL) {
 		return usage_error(err, "use a script for such names", "an argument is not UTF-8");
 	}
-	*ret = json_pack("{s:o, s:s, s:s*, s:I, s:s*, s:b}", "argv", words, "streams",
-			 inv->json ? "capture" : "pass", "cwd", inv->exec_dir, "timeout_ms",
-			 timeout, "session", own ? NULL : inv->words[0], "result",
+	json_t *variables = environment_json(inv);
+	if (variables == NULL) {
+		json_decref(words);
+		return usage_error(err, "set it in a script", "a variable is not UTF-8");
+	}
+	*ret = json_pack("{s:o, s:o, s:s, s:s*, s:I, s:s*, s:b}", "argv", words, "environment",
+			 variables, "streams", inv->json ? "capture" : "pass", "cwd", inv->exec_dir,
+			 "timeout_ms", timeout, "session", own ? NULL : inv->words[0], "result",
 			 inv->json || inv->result_fd != NULL);
 	return *ret == NULL ? memory_error(err) : 0;
 }
@@ -141,8 +161,10 @@ static int run_direct(const struct invocation *inv, const char *const *argv, int
 	if (verb_duration(inv->exec_time, "--timeout", &timeout, err) != 0) {
 		return -1;
 	}
-	const struct direct_command c = {
-		.argv = argv, .directory = inv->exec_dir, .timeout_ms = timeout};
+	const struct direct_command c = {.argv = argv,
+					 .env = inv->exec_env,
+					 .directory = inv->exec_dir,
+					 .timeout_ms = timeout};
 	return direct_exec(inv->words[0], &c, ret_status, err);
 }
 

@@ -168,6 +168,8 @@ const struct option_row options[] = {
 	{"token-lifetime", 0, "TIME", .id = OPTION_TOKEN_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_CREATE, .help = "the token expires after TIME (default: 7d)"},
 	{"timeout", 't', "TIME", .id = OPTION_EXEC_TIME, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "kill the command after TIME, if the policy has no shorter one"},
 	{"chdir", 0, "DIR", .id = OPTION_EXEC_DIR, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command in DIR, a path in the sandbox"},
+	{"env", 0, "NAME=VALUE", .id = OPTION_EXEC_ENV, .group = GROUP_ENV, .verbs = FOR_SESSION_EXEC, .help = "set a variable for this command alone"},
+	{"pass-env", 0, "NAME", .id = OPTION_EXEC_PASS, .group = GROUP_ENV, .verbs = FOR_SESSION_EXEC, .help = "the same with the value that you have, if you have one"},
 	{"terminal", 'T', NULL, .id = OPTION_TERMINAL, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "give the command a terminal; ^] d leaves it running: session attach"},
 	{"detach", 'd', NULL, .id = OPTION_DETACH, .group = GROUP_RUN, .verbs = FOR_SESSION_EXEC, .help = "start the command with a terminal, and leave it running"},
 	{"idle-exit", 0, "TIME", .id = OPTION_IDLE_EXIT, .group = GROUP_RUN, .verbs = FOR_DAEMON, .help = "end after TIME without a session and without a client"},

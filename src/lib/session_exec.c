@@ -80,10 +80,17 @@ static int check_program(const char *const *argv, struct err *e) {
 	return argv[0][0] != '\0' ? 0 : err_set(e, ERR_USAGE, "exec", "no command was given");
 }
 
+/* The names and values are checked as those of --env: a client of a session can set no variable
+ * that the session's own policy could not. */
+static int add_variables(struct prepared *p, const char *const *env, struct err *e) {
+	return env == NULL || env[0] == NULL
+		       ? 0
+		       : policy_add_variables(&p->policy, env, "of the command", &p->arena, e);
+}
+
 /* The session's plan for this command: with an id and notes of its own. */
 static int prepare(struct corral_session *s, const char *const *argv,
-		   const char *directory,
-		   struct prepared *ret, struct err *e) {
+		   const struct corral_exec_options *o, struct prepared *ret, struct err *e) {
 	*ret = s->prepared;
 	arena_init_small(&ret->arena, COMMAND_ARENA);
 	ret->command = argv[0];
@@ -95,8 +102,9 @@ static int prepare(struct corral_session *s, const char *const *argv,
 	ret->refused = NULL;
 	ret->args_leaks = (struct leak_log){0};
 	if (run_id_probe(&ret->arena, &ret->host, e) != 0 || check_program(argv, e) != 0 ||
+	    add_variables(ret, o->env, e) != 0 ||
 	    tools_check(ret, e) != 0 || /* without env.tools it makes no system call */
-	    command_start_in(ret, directory, e) != 0 || command_check(ret, argv, e) != 0 ||
+	    command_start_in(ret, o->directory, e) != 0 || command_check(ret, argv, e) != 0 ||
 	    leaks_check_command(ret, argv, &ret->args_leaks, e) != 0) {
 		return -1;
 	}
@@ -351,7 +359,7 @@ int corral_session_run(struct corral_session *session, const char *const *argv,
 	    check_options(&o, true, &e) != 0) {
 		return lib_fail(&e, err);
 	}
-	int rc = prepare(session, argv, o.directory, &p, &e);
+	int rc = prepare(session, argv, &o, &p, &e);
 	give_id(&o, &p);
 	if (rc == 0) {
 		rc = run(session, argv, &o, &p, result, &e);
@@ -449,7 +457,7 @@ int corral_session_exec(struct corral_session *session, const char *const *argv,
 		return lib_fail(&e, err);
 	}
 	x->session = session;
-	int rc = prepare(session, argv, o.directory, &x->prepared, &e);
+	int rc = prepare(session, argv, &o, &x->prepared, &e);
 	give_id(&o, &x->prepared);
 	if (rc == 0) {
 		rc = inherit_streams(&x->prepared, &e) != 0 ? -1 : start(x, argv, &o, &e);

@@ -208,6 +208,12 @@ static inline const char *policy_str(const struct policy *p, enum key_id id) {
 	return p->values[id].set ? p->values[id].str : NULL;
 }
 
+/* Adds "NAME=VALUE" variables to env.set, as settings of this origin, each in the place of one of
+ * that name in env.set or env.pass.  The policy has new arrays, which belong to the arena, as
+ * copies of the texts do.  Refuses what the command line could not set. */
+int policy_add_variables(struct policy *p, const char *const *entries, const char *origin,
+			 struct arena *a, struct err *e);
+
 /* Whether a key of net.* has an effect with that mode; and the origin of the last layer that
  * set the key, NULL when none did. */
 bool net_means(enum key_id key, int64_t mode);

@@ -274,7 +274,7 @@ static void run_job(struct job *j) {
 
 	read_request(j);
 	set_streams(j, &how, &modes);
-	how.env = (const char *const *)env;
+	how.env = j->request == NULL ? j->env : (const char *const *)env;
 	how.directory = j->directory;
 	how.timeout_ms = j->timeout_ms;
 	how.key = j->call;

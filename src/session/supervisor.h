@@ -45,6 +45,7 @@ struct job {
 	struct corral_error error;    /* then the reason */
 	/* Texts of the request. */
 	const char **argv;
+	const char *const *env; /* of the short way, in the memory of argv; NULL: none */
 	const char *directory;
 	int64_t timeout_ms;
 	struct job *next;

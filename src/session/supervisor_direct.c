@@ -356,6 +356,7 @@ static struct job *read_job(struct supervisor *s, size_t len) {
 		return NULL;
 	}
 	j->words = words;
+	j->env = c.env;
 	j->directory = c.directory;
 	j->timeout_ms = c.timeout_ms;
 	j->call = direct_socket_number(s->direct.counts);

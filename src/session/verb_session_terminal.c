@@ -312,6 +312,7 @@ static int add_terminal(json_t *params, bool modes, struct corral_error *err) {
 	struct tty tty;
 	struct terminal_size size;
 	const char *term = getenv("TERM");
+	json_t *variables = json_object_get(params, "environment");
 	json_t *list = json_array();
 
 	tty_init(&tty, STDIN_FILENO);
@@ -331,9 +332,8 @@ static int add_terminal(json_t *params, bool modes, struct corral_error *err) {
 	if (modes) {
 		failed |= json_object_set_new(params, "streams", json_string("terminal")) != 0 ||
 			  json_object_set(params, "modes", list) != 0 ||
-			  (term != NULL &&
-			   json_object_set_new(params, "environment",
-					       json_pack("{s:s}", "TERM", term)) != 0);
+			  (term != NULL && json_object_get(variables, "TERM") == NULL &&
+			   json_object_set_new(variables, "TERM", json_string(term)) != 0);
 	}
 	json_decref(list);
 	return failed ? memory_error(err) : 0;

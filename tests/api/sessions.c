@@ -20,7 +20,7 @@ TEST(commands_run_one_after_another_and_report_their_end) {
 }
 
 static void check_request(struct corral_session *s) {
-	const char *env[] = {"ADDED=value", "HOME=/other", NULL};
+	const char *env[] = {"ADDED=value", "SHELL=/other", NULL};
 	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
 	char out[4096];
 	int in[2], more[2];
@@ -32,7 +32,7 @@ static void check_request(struct corral_session *s) {
 	o.nfds = 1;
 	o.env = env;
 	o.directory = "/tmp";
-	CHECK_INT(sh_with(s, "cat; echo $ADDED $HOME; pwd; echo third >&3", &o, out, sizeof out),
+	CHECK_INT(sh_with(s, "cat; echo $ADDED $SHELL; pwd; echo third >&3", &o, out, sizeof out),
 		  0);
 	CHECK_STR(out, "input\nvalue /other\n/tmp\n");
 	(void)close(more[1]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The request of `corral session exec` to a supervisor.
  *
- * The arguments and the directory of a request that is read lie one after the other in the message,
- * up to its end, and are ASCII. */
+ * The arguments, the variables and the directory of a request that is read lie one after the other
+ * in the message, up to its end, and are ASCII. */
 #include "client/direct.h"
 
 #include "fuzz.h"
@@ -29,6 +29,9 @@ static void check_request(const uint8_t *data, size_t size) {
 		HOLDS(c.argv == argv && argv[0] != NULL && c.timeout_ms >= 0);
 		for (size_t i = 0; argv[i] != NULL; i++) {
 			at = pass_text(bytes, size, at, argv[i]);
+		}
+		for (size_t i = 0; c.env != NULL && c.env[i] != NULL; i++) {
+			at = pass_text(bytes, size, at, c.env[i]);
 		}
 		at = c.directory == NULL ? at : pass_text(bytes, size, at, c.directory);
 		HOLDS(at == size);

@@ -32,6 +32,7 @@ import metrics  # noqa: E402
 import on_demand  # noqa: E402
 import terminal  # noqa: E402
 import tools  # noqa: E402
+import variables  # noqa: E402
 from service import run_suite  # noqa: E402
 
 
@@ -52,7 +53,7 @@ def main():
 
     def modules_of(level):
         modules = [life, direct, bridge, copies, cow, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
-                   questions, overview, hints]
+                   questions, overview, variables, hints]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 

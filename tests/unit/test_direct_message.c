@@ -9,6 +9,7 @@
 
 static char request[DIRECT_BYTES];
 static const char *const words[] = {"printf", "", "a b", NULL};
+static const char *const variables[] = {"A=b c", "EMPTY=", NULL};
 
 /* A copy with no byte to spare, so that sanitizers see a read beyond it. */
 static int read_copy(const char *bytes, size_t len, struct direct_command *ret, char **copy,
@@ -26,9 +27,12 @@ static int read_copy(const char *bytes, size_t len, struct direct_command *ret, 
 
 TEST(a_request_is_read_as_it_was_written) {
 	const struct direct_command rows[] = {
-		{.argv = words}, {.argv = words, .directory = "/work", .timeout_ms = 1500}};
+		{.argv = words},
+		{.argv = words, .directory = "/work", .timeout_ms = 1500},
+		{.argv = words, .env = variables},
+		{.argv = words, .env = variables, .directory = "/work"}};
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct direct_command got;
 		const char **argv = NULL;
 		char *copy = NULL;
@@ -40,6 +44,11 @@ TEST(a_request_is_read_as_it_was_written) {
 			CHECK_STR(got.argv[n], words[n]);
 		}
 		CHECK(got.argv[3] == NULL && got.timeout_ms == rows[i].timeout_ms);
+		CHECK((got.env == NULL) == (rows[i].env == NULL));
+		for (size_t n = 0; got.env != NULL && n < 2; n++) {
+			CHECK_STR(got.env[n], variables[n]);
+		}
+		CHECK(got.env == NULL || got.env[2] == NULL);
 		CHECK((got.directory == NULL) == (rows[i].directory == NULL));
 		free(argv);
 		free(copy);
@@ -60,7 +69,9 @@ TEST(a_head_with_another_value_is_refused) {
 		{.version = DIRECT_VERSION, .argc = UINT32_MAX},
 		{.version = DIRECT_VERSION, .argc = 1, .has_directory = 1},
 		{.version = DIRECT_VERSION, .argc = 1, .has_directory = 2},
-		{.version = DIRECT_VERSION, .argc = 1, .unused = 1},
+		{.version = DIRECT_VERSION, .argc = 1, .nenv = 1},
+		{.version = DIRECT_VERSION, .argc = 1, .nenv = UINT32_MAX},
+		{.version = DIRECT_VERSION, .argc = 1, .nenv = 1, .has_directory = 1},
 		{.version = DIRECT_VERSION, .argc = 1, .timeout_ms = -1},
 		{.version = DIRECT_VERSION, .argc = 1, .timeout_ms = DIRECT_TIMEOUT_MS + 1},
 	};

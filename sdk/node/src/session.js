@@ -97,8 +97,8 @@ export class Session extends Commands {
    */
   spawn(command, options = {}) {
     const { signal, input, stdin, given, variables } = check(options);
-    const argv = variables.length === 0 ? argvOf(command) : ["/usr/bin/env", ...variables, ...argvOf(command)];
-    const run = new Run(this.#binary, ["session", "exec", "--result-fd=3", ...given, this.#id, "--", ...argv],
+    const env = variables.map(variable => `--env=${variable}`);
+    const run = new Run(this.#binary, ["session", "exec", "--result-fd=3", ...given, ...env, this.#id, "--", ...argvOf(command)],
       { stdin, captured: false, signal });
     if (input !== undefined) feed(run, input);
     return run;

@@ -93,7 +93,7 @@ def exec_call(session: str, command: table.Command, binary: str, options: Mappin
     given = [f"{name}={value}" for name, value in table.variables(env).items()]
     argv = table.argv_of(command)
     return Call(binary, ["session", "exec", *table.words(options, table.COMMAND_OPTIONS)],
-                [session, "--", *(["/usr/bin/env", *given] if given else []), *argv], stdin=stdin)
+                [*(f"--env={variable}" for variable in given), session, "--", *argv], stdin=stdin)
 
 
 def not_started(binary: str, error: OSError) -> CorralError:
