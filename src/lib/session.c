@@ -78,8 +78,10 @@ static bool locked_clean(void *arg, const char *name, char *ret, size_t cap) {
 
 static int open_once(struct corral_session *s, struct err *e) {
 	static char name[] = "[session]";
-	char *const argv[] = {name, NULL};
 	struct prepared *p = &s->prepared;
+	const char *label = identity_of(p).session;
+	char *id = label == NULL ? NULL : arena_strdup(&p->arena, label);
+	char *const argv[] = {name, id, NULL}; /* `corral ps` shows them */
 	struct run_request request = {
 		.backend = p->backend,
 		.plan = &p->plan,

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "rpc/message.h"
+#include "session/commands.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,26 +112,45 @@ json_t *session_cpu_json(struct live *l) {
 }
 
 struct listing {
+	struct daemon *daemon;
 	json_t *array;
-	bool all;
+	bool all, commands;
 };
+
+/* For `corral ps`: the supervisor, which is the process of the run, and the commands. */
+static void add_commands(struct daemon *d, const struct session_row *row, json_t *value) {
+	const struct live *l = live_find(d, row->id);
+
+	if (l != NULL && value != NULL) {
+		(void)json_object_set_new(value, "supervisor", json_integer(l->supervisor));
+		(void)json_object_set_new(value, "commands", commands_list(l, false));
+		(void)json_object_set_new(value, "running",
+					  json_integer(atomic_load(&l->counts->running)));
+	}
+}
 
 static void add_row(void *arg, const struct session_row *row) {
 	struct listing *list = arg;
 
 	if (list->all || !state_is_final(row->state)) {
-		(void)json_array_append_new(list->array,
-					    session_row_json(row)); /* a NULL is checked */
+		json_t *value = session_row_json(row);
+		if (list->commands) {
+			add_commands(list->daemon, row, value);
+		}
+		(void)json_array_append_new(list->array, value); /* a NULL is checked */
 	}
 }
 
 int method_list(struct request *r, json_t **ret, struct fault *f) {
-	int all = 0;
+	int all = 0, commands = 0;
 
-	if (request_unpack(r, f, "{s?b}", "all", &all) != 0) {
+	if (request_unpack(r, f, "{s?b, s?b}", "all", &all, "commands", &commands) != 0) {
 		return -1;
 	}
-	struct listing list = {.array = json_array(), .all = all != 0};
+	struct listing list = {.daemon = r->conn->daemon,
+			       .array = json_array(),
+			       .all = all != 0,
+			       .commands = commands != 0};
 	struct session_reader reader = {add_row, &list};
 	if (list.array == NULL || store_each_session(r->conn->daemon->store, &reader, &f->e) != 0) {
 		json_decref(list.array);
