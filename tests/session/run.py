@@ -26,6 +26,7 @@ import places  # noqa: E402
 import pool  # noqa: E402
 import questions  # noqa: E402
 import scopes  # noqa: E402
+import several  # noqa: E402
 import limits  # noqa: E402
 import listed  # noqa: E402
 import lock  # noqa: E402
@@ -54,7 +55,7 @@ def main():
 
     def modules_of(level):
         modules = [life, direct, bridge, copies, cow, limits, lock, terminal, on_demand, isolation, scopes, places, metrics, audited, tools, bounds,
-                   questions, overview, variables, hints, listed]
+                   questions, overview, variables, hints, listed, several]
         # A mount anywhere on the host ends a pool, and other suites mount; level full alone has one.
         return modules + ([pool] if not args.quick and level == "full" else [])
 
