@@ -6,11 +6,11 @@
  * Fails:    open: without it clone3() makes the namespaces, later. */
 #include "linux/early.h"
 
+#include "base/raw_call.h"
 #include "base/signal_mask.h"
 #include "linux/kernel_api.h"
 #include "linux/layers/unplanned.h"
 #include "linux/processors.h"
-#include "linux/raw_call.h"
 #include "linux/signals_reset.h"
 
 #include <errno.h>

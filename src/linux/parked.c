@@ -8,9 +8,9 @@
 #include "linux/parked.h"
 
 #include "base/auto.h"
+#include "base/raw_call.h"
 #include "backend/journal.h"
 #include "linux/layer.h"
-#include "linux/raw_call.h"
 #include "linux/run_state.h"
 #include "linux/warm.h"
 

@@ -2,12 +2,12 @@
 /* Sets the signals of a new process to their defaults.
  *
  * Should:   reset every signal that is ignored or has a handler, libc's internal ones too.
- * Must not: use errno or libc's wrappers (linux/raw_call.h): the early process shares the memory of
+ * Must not: use errno or libc's wrappers (base/raw_call.h): the early process shares the memory of
  *           its parent.
  * Fails:    closed: without /proc it resets all of them. */
 #include "linux/signals_reset.h"
 
-#include "linux/raw_call.h"
+#include "base/raw_call.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  * Fails:    closed: such a session ends. */
 #include "linux/warm.h"
 
-#include "linux/raw_call.h"
+#include "base/raw_call.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -25,7 +25,7 @@
  * zygote or a leader is killed, it ends the session.
  *
  * Zygote and leaders share one memory, so that a clone copies no page tables, and they make raw
- * system calls (linux/raw_call.h).  The slots lie in memory that supervisor, pid 1, zygote and
+ * system calls (base/raw_call.h).  The slots lie in memory that supervisor, pid 1, zygote and
  * leaders share.
  *
  * Invariants of sessions:

@@ -3,11 +3,11 @@
  * process (linux/parked.h); warm.h has its format.
  *
  * Should:   accept a request only whole and with all of its descriptors.
- * Must not: use errno or libc's wrappers (linux/raw_call.h).
+ * Must not: use errno or libc's wrappers (base/raw_call.h).
  * Fails:    closed: the descriptors of a malformed request are closed. */
 #include "linux/warm.h"
 
-#include "linux/raw_call.h"
+#include "base/raw_call.h"
 
 #include <errno.h>
 #include <string.h>

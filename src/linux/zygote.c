@@ -6,16 +6,16 @@
  *
  * Should:   start each command with the descriptors, arguments, limits and directory of its
  *           request; report its end once.
- * Must not: use errno or libc's wrappers (linux/raw_call.h): leaders share the zygote's memory and
+ * Must not: use errno or libc's wrappers (base/raw_call.h): leaders share the zygote's memory and
  *           run at the same time; hold a descriptor of a command after it has started.
  * Fails:    closed: a step that fails ends this command with a report; a zygote that cannot read
  *           its socket exits, which ends the session. */
 #include "linux/warm.h"
 
 #include "base/auto.h"
+#include "base/raw_call.h"
 #include "data/syscalls.h"
 #include "linux/layer.h"
-#include "linux/raw_call.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -59,12 +59,12 @@ def cross(tree, files, compiler, *more):
 
 def dependent(tree):
     """The files that differ between architectures, or have numbers of one: by their text, and by a header of theirs."""
-    word = re.compile(r"__(aarch64|riscv|x86_64)\w*|\"linux/raw_call.h\"|data/syscalls.inc|AUDIT_ARCH_")
+    word = re.compile(r"__(aarch64|riscv|x86_64)\w*|\"base/raw_call.h\"|data/syscalls.inc|AUDIT_ARCH_")
     return [name for name in native(tree) if word.search(tree.text(name))]
 
 
 @check("the files that depend on the architecture compile to code for aarch64 and riscv64",
-       append("src/linux/bpf.c", UNUSED), replace("src/linux/raw_call.h", "__riscv", "__unheard"))
+       append("src/linux/bpf.c", UNUSED), replace("src/base/raw_call.h", "__riscv", "__unheard"))
 def architectures(tree):
     files = dependent(tree.whole()) if tree.only else dependent(tree)
     return [line for compiler in CROSS.values() for line in cross(tree, files, compiler, "-O1", "-S", "-o", os.devnull)]

@@ -31,8 +31,8 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/raw_call.h"
 #include "base/str.h"
-#include "linux/raw_call.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -7,8 +7,8 @@
  * Fails:    closed: it reads the sets back and stops if one is not empty. */
 #include "linux/layer.h"
 
+#include "base/raw_call.h"
 #include "linux/layers/unplanned.h"
-#include "linux/raw_call.h"
 
 #include <errno.h>
 #include <linux/capability.h>

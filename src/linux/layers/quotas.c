@@ -20,10 +20,10 @@
 #include "linux/layer.h"
 
 #include "base/auto.h"
+#include "base/raw_call.h"
 #include "linux/early.h"
 #include "linux/layers/unplanned.h"
 #include "linux/mount_api.h"
-#include "linux/raw_call.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  *
  * The zygote and its leaders (linux/warm.h) share one memory and one thread-local storage, so
  * errno of one would overwrite that of another. */
-#ifndef CORRAL_LINUX_RAW_CALL_H
-#define CORRAL_LINUX_RAW_CALL_H
+#ifndef CORRAL_BASE_RAW_CALL_H
+#define CORRAL_BASE_RAW_CALL_H
 
 #include <stdint.h>
 
