@@ -127,6 +127,12 @@ struct corral_exec_options {
 	void *ready_arg;
 	int ready_fd;
 	int reserved;
+	/* Of corral_session_run: called once with the result, which the function returns a moment
+	 * later: the output was passed on, and the audit log has its record.  So a caller can
+	 * answer its own client before the descriptors of the command are closed.  NULL: not
+	 * wanted. */
+	void (*ended)(void *arg, const struct corral_result *result);
+	void *ended_arg;
 };
 
 /* stdin from /dev/null, stdout and stderr captured. */

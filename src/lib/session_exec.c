@@ -319,6 +319,26 @@ static void tell_decisions(void *arg, const struct netlog *news) {
 	buf_done(&out);
 }
 
+/* A command whose outcome is known. */
+struct ended {
+	struct corral_session *session;
+	struct prepared *prepared;
+	const char *const *argv;
+	const struct corral_exec_options *options;
+	struct corral_result *result;
+};
+
+/* The caller learns the result before the descriptors of the command are closed. */
+static void tell_end(void *arg) {
+	const struct ended *x = arg;
+	const struct corral_exec_options *o = x->options;
+
+	complete(x->session, x->prepared, x->argv, x->result);
+	if (o->ended != NULL) {
+		o->ended(o->ended_arg, x->result);
+	}
+}
+
 static int run(struct corral_session *s, const char *const *argv,
 	       const struct corral_exec_options *o, struct prepared *p, struct corral_result **ret,
 	       struct err *e) {
@@ -335,12 +355,14 @@ static int run(struct corral_session *s, const char *const *argv,
 	if (r == NULL) {
 		return err_memory(e, "library");
 	}
+	struct ended ended = {s, p, argv, o, r};
+	c.ended = tell_end;
+	c.ended_arg = &ended;
 	if (session_run(&s->engine, &c, &r->outcome, e) != 0) {
 		missing_explain(p, argv[0], e);
 		corral_result_free(r);
 		return -1;
 	}
-	complete(s, p, argv, r);
 	*ret = r;
 	return 0;
 }

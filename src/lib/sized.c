@@ -30,7 +30,7 @@ ENDS_WITH(corral_secret_options, passphrase);
 ENDS_WITH(corral_audit_options, reserved);
 ENDS_WITH(corral_question, access);
 ENDS_WITH(corral_session_options, failure);
-ENDS_WITH(corral_exec_options, reserved);
+ENDS_WITH(corral_exec_options, ended_arg);
 ENDS_WITH(corral_stat, reserved);
 
 #define SIZED(type, first)                                                                         \

@@ -43,7 +43,7 @@ int session_open(struct arena *a, const struct run_request *r, struct session *r
 	request.more_fds = &zygotes;
 	request.nmore_fds = 1;
 	request.session = true;
-	*ret = (struct session){.requests = -1};
+	*ret = (struct session){.requests = -1, .spare = {-1, -1, -1}};
 	if (run_start(a, &request, &ret->running, e) != 0) {
 		return -1;
 	}
@@ -54,9 +54,52 @@ int session_open(struct arena *a, const struct run_request *r, struct session *r
 	return 0;
 }
 
+static void spare_done(struct session_spare *spare) {
+	drop_fd(&spare->ours);
+	drop_fd(&spare->leaders);
+	drop_fd(&spare->wake);
+}
+
+static int spare_make(struct session_spare *ret, struct err *e) {
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		return err_sys(e, "session", "cannot create the socket of a command");
+	}
+	auto_fd ours = pair[0], leaders = pair[1];
+	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0) {
+		return err_sys(e, "session", "cannot create an eventfd");
+	}
+	*ret = (struct session_spare){take_fd(&ours), take_fd(&leaders), take_fd(&wake)};
+	return 0;
+}
+
+static struct session_spare spare_exchange(struct session *s, struct session_spare new) {
+	(void)pthread_mutex_lock(&s->lock); /* a normal mutex of our own */
+	struct session_spare old = s->spare;
+	s->spare = new;
+	(void)pthread_mutex_unlock(&s->lock);
+	return old;
+}
+
+void session_prepare_next(struct session *s) {
+	struct session_spare spare;
+	struct err unused = {0};
+
+	(void)pthread_mutex_lock(&s->lock);
+	bool has = s->spare.ours >= 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (!has && spare_make(&spare, &unused) == 0) { /* else the next command reports why */
+		spare = spare_exchange(s, spare);       /* another thread may have made one */
+		spare_done(&spare);
+	}
+}
+
 void session_close(struct session *s, struct usage *ret) {
 	drop_fd(&s->requests);
 	drop_fd(&s->running.ptmx);
+	spare_done(&s->spare);
 	child_finish(s->running.child, ret);
 	reports_done(&s->reports);
 	(void)pthread_mutex_destroy(&s->lock); /* no thread uses it any more */
@@ -125,20 +168,17 @@ static size_t collect(const struct session_command *c, const int streams[3],
 int session_start(struct session *s, const struct session_command *c, const int streams[3],
 		  struct session_exec *ret, struct err *e) {
 	struct session_exec *x = ret;
-	int pair[2], fds[WARM_FDS_MAX];
+	int fds[WARM_FDS_MAX];
 
 	if (3 + c->nmore_fds > WARM_FDS_MAX) {
 		return err_set(e, ERR_USAGE, "session", "a command gets at most %d descriptors",
 			       WARM_FDS_MAX);
 	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		return err_sys(e, "session", "cannot create the socket of a command");
+	struct session_spare got = spare_exchange(s, (struct session_spare){-1, -1, -1});
+	if (got.ours < 0 && spare_make(&got, e) != 0) {
+		return -1;
 	}
-	auto_fd ours = pair[0], leaders = pair[1];
-	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (wake < 0) {
-		return err_sys(e, "session", "cannot create an eventfd");
-	}
+	auto_fd ours = got.ours, leaders = got.leaders, wake = got.wake;
 	*x = (struct session_exec){.session = s,
 				   .key = c->key,
 				   .status = -1,

@@ -16,12 +16,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Descriptors of the next command, made while another one runs: -1: none. */
+struct session_spare {
+	int ours, leaders; /* its status socket */
+	int wake;
+};
+
 struct session {
 	struct running running; /* its plan has no time-out: each command has its own */
 	int requests;           /* the zygote's socket; -1 after the end */
 	pthread_mutex_t lock;   /* of the fields below, of running and of the order of requests */
 	uint64_t count;         /* commands so far */
 	struct session_exec *first; /* those that were started and not released */
+	struct session_spare spare;
 	struct reports reports;
 	bool over; /* its processes have ended, or are ending */
 };
@@ -41,6 +48,9 @@ struct session_command {
 	struct net_listener net;         /* of the gate's decisions, in session_run() */
 	void (*sent)(void *arg);         /* session_run() has sent it to the zygote; or NULL */
 	void *sent_arg;
+	/* session_run() has the outcome, and has not yet closed what the command needed; or NULL */
+	void (*ended)(void *arg);
+	void *ended_arg;
 	void (*ready)(void *arg); /* ready_fd is readable, or session_run() waits for a reader */
 	void *ready_arg;
 	int ready_fd;
@@ -80,6 +90,10 @@ void session_close(struct session *s, struct usage *ret);
  * waiting for its start. */
 int session_start(struct session *s, const struct session_command *c, const int streams[3],
 		  struct session_exec *ret, struct err *e);
+
+/* Makes the descriptors of the next command, if there are none: while a command runs, because then
+ * nobody waits for this thread. */
+void session_prepare_next(struct session *s);
 
 /* Waits for its end, and releases it, also on failure.  -1: it did not start. */
 int session_wait(struct session_exec *x, struct outcome *ret, struct err *e);

@@ -332,6 +332,7 @@ int session_wait(struct session_exec *x, struct outcome *ret, struct err *e) {
 	struct outcome o = {0};
 	int rc = 0;
 
+	session_prepare_next(x->session);
 	loop(&w);
 	if (x->reported && x->report.step != WARM_STARTED) {
 		rc = not_started(x, e);
@@ -456,12 +457,18 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 			c->sent(c->sent_arg);
 		}
 		streams_started(&w->streams);
+		session_prepare_next(s);
 		w->active_at = w->x->began;
 		net_watch_begin(&w->net, &w->x->before, w->x->began);
 		loop(w);
 		drain(w);
 		net_watch_look(&w->net, clock_ms(), true);
 		rc = relay_result(w, ret, e);
+		/* A caller that was told may end: what the command has left behind lives on. */
+		session_forget(w->x);
+		if (rc == 0 && c->ended != NULL) {
+			c->ended(c->ended_arg);
+		}
 		net_watch_done(&w->net);
 		release(w->x);
 	}

@@ -265,6 +265,16 @@ static void read_request(struct job *j) {
 	}
 }
 
+/* The client of the short way waits: the daemon gets the result later. */
+static void has_ended(void *arg, const struct corral_result *result) {
+	struct job *j = arg;
+
+	if (j->client >= 0) {
+		report_limit(j, result);
+		supervisor_direct_send_result(j, result);
+	}
+}
+
 static void run_job(struct job *j) {
 	struct corral_exec_options how = CORRAL_EXEC_OPTIONS_INIT;
 	struct corral_error err = {0};
@@ -282,7 +292,8 @@ static void run_job(struct job *j) {
 	how.decided_arg = j;
 	how.sent = was_sent;
 	how.ready = pass_lead; /* not before: to wake a thread takes time */
-	how.sent_arg = how.ready_arg = j;
+	how.ended = has_ended;
+	how.sent_arg = how.ready_arg = how.ended_arg = j;
 	how.ready_fd = j->owner->events;
 	if (j->argv == NULL || env == NULL) {
 		err.kind = CORRAL_E_MEMORY;
@@ -291,9 +302,7 @@ static void run_job(struct job *j) {
 	} else if (corral_session_run(j->owner->session, j->argv, &how, &result, &err) != 0) {
 		fail_job(j, &err);
 	} else if (j->client >= 0) {
-		report_limit(j, result);
-		supervisor_direct_send_result(j, result);
-		j->result = result; /* the client waits: the daemon gets it later */
+		j->result = result; /* until the daemon gets it */
 	} else {
 		report_limit(j, result);
 		jobs_send_result(j, result);
@@ -549,8 +558,6 @@ static struct job *take_waiting(struct supervisor *s, uint32_t call, bool all) {
 	return taken;
 }
 
-/* Kills one command, or all (call 0), and repeats it for commands that were cancelled before their
- * thread had started them.  Returns whether one is left. */
 static void refuse_all(struct job *dropped) {
 	for (struct job *next; dropped != NULL; dropped = next) {
 		next = dropped->next;

@@ -31,8 +31,9 @@
 
 /* Then the daemon learns of a command that still runs. */
 #define ANNOUNCE_US 20000
-/* The exit of a client takes less: the daemon would take the processor from it. */
-#define END_US 250
+/* Then the daemon learns of a command that has ended, if no other one has begun: not sooner,
+ * because the daemon would take the processor from the client that exits, or from the next one. */
+#define END_US 1000
 
 int supervisor_watch(const struct supervisor *s, int fd, enum supervisor_event what, uint32_t n) {
 	struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = (uint64_t)what << 32 | n}};
@@ -278,7 +279,9 @@ void supervisor_direct_timer(struct supervisor *s) {
 
 void supervisor_direct_started(struct supervisor *s) {
 	(void)pthread_mutex_lock(&s->lock);
-	bool timed = s->timed;
+	/* Those that have ended, now that nobody waits for this thread. */
+	bool timed = s->timed && s->ended == NULL;
+	(void)send_ended(s);
 	s->timed = true;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (!timed) {

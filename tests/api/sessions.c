@@ -155,6 +155,48 @@ TEST(a_caller_is_told_once_when_the_command_was_sent_and_when_its_descriptor_is_
 	each_level(check_ready);
 }
 
+struct told_end {
+	int times, status;
+	const struct corral_result *result;
+	struct corral_session *session;
+	int killed; /* commands with the key, by then */
+	char output[16];
+};
+
+static void tell_end(void *arg, const struct corral_result *result) {
+	struct told_end *t = arg;
+	t->times++;
+	t->status = corral_result_status(result);
+	t->result = result;
+	t->killed = corral_session_kill(t->session, 7);
+	(void)snprintf(t->output, sizeof t->output, "%s", corral_result_stdout(result, NULL, NULL));
+}
+
+/* The result is whole when the caller learns of it; a command that did not start has none. */
+static void check_ended(struct corral_session *s) {
+	struct corral_exec_options o = CORRAL_EXEC_OPTIONS_INIT;
+	const char *argv[] = {"sh", "-c", "echo end; exit 3", NULL};
+	const char *absent[] = {"no-such-command", NULL};
+	struct corral_result *r = NULL;
+	struct corral_error err = {0};
+	struct told_end end = {.session = s};
+
+	o.ended = tell_end, o.ended_arg = &end, o.key = 7;
+	REQUIRE(corral_session_run(s, argv, &o, &r, &err) == 0);
+	CHECK_INT(end.times, 1);
+	CHECK_INT(end.status, 3);
+	CHECK_STR(end.output, "end\n");
+	CHECK(end.result == r);
+	CHECK_INT(end.killed, 0); /* what it has left behind lives on */
+	corral_result_free(r);
+	CHECK_INT(corral_session_run(s, absent, &o, &r, &err), -1);
+	CHECK_INT(end.times, 1);
+}
+
+TEST(a_caller_is_told_once_with_the_result_when_the_command_has_ended) {
+	each_level(check_ended);
+}
+
 /* ---- several at once ---- */
 
 static void *work(void *arg) {

@@ -28,7 +28,7 @@ from service import Failure, Service, check, children, wait_until  # noqa: E402
 CEILINGS = {
     "client": (14, "start of the program; connect, one request with three descriptors, one answer; no memory, no option, no second program"),
     "daemon": (8, "none before the answer; two messages of the supervisor later"),
-    "supervisor": (55, "accept, credentials of the peer; a pipe for each stream that is relayed, socket and eventfd of the command; the audit record"),
+    "supervisor": (52, "accept, credentials of the peer; a pipe for each stream that is relayed, socket and eventfd of the command; the audit record"),
     "sandbox": (27, "a leader and the command: descriptors, limits, execve; the report, and a yield to its reader; the leader waits for a child or for a mark; the next leader"),
 }
 LATER = {"daemon"}  # its calls may come after the trace

@@ -225,6 +225,19 @@ def test_the_end_of_the_client_kills_its_command(service):
         service.good("session", "stop", session)
 
 
+def test_the_end_of_a_client_that_was_answered_kills_nothing(service):
+    """The supervisor sees the end of the client while it still closes the descriptors of the command."""
+    session = service.create()
+    for i in range(20):
+        mark = f"63{i}.{os.getpid()}"
+        service.good("session", "exec", session, "--", "sh", "-c", f"setsid sleep {mark} >/dev/null 2>&1 &")
+        check(wait_until(lambda: marked(f"sleep\x00{mark}")), f"command {i}: the process that it left was killed")
+    time.sleep(0.1)
+    for i in range(20):
+        check(marked(f"sleep\x0063{i}.{os.getpid()}"), f"command {i}: the process that it left was killed later")
+    service.good("session", "stop", session)
+
+
 def test_a_client_learns_why_its_session_ended(service):
     session = service.create()
     mark = f"61.{os.getpid()}"
