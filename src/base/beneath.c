@@ -200,6 +200,33 @@ int beneath_rename(struct beneath_name from, struct beneath_name to, bool replac
 	return errno == ENOENT ? renameat(from.dir, from.name, to.dir, to.name) : -1;
 }
 
+static bool is_named(int fd, struct beneath_name at) {
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 &&
+	       fstatat(at.dir, at.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+int beneath_rename_held(int fd, struct beneath_name from, struct beneath_name to, bool replace) {
+	struct fd_name held = name_of(fd);
+	int made = linkat(AT_FDCWD, held.text, to.dir, to.name, AT_SYMLINK_FOLLOW);
+
+	if (made != 0 && errno == EEXIST && replace) {
+		if (is_named(fd, to)) {
+			return 0; /* two names of one file: rename(2) changes nothing */
+		}
+		made = unlinkat(to.dir, to.name, 0) != 0
+			       ? -1
+			       : linkat(AT_FDCWD, held.text, to.dir, to.name, AT_SYMLINK_FOLLOW);
+	}
+	if (made != 0) {
+		errno = errno == EPERM || errno == EMLINK ? EXDEV : errno;
+		return -1;
+	}
+	return is_named(fd, from) ? unlinkat(from.dir, from.name, 0) : 0;
+}
+
 int beneath_chmod(int fd, mode_t mode) {
 	struct fd_name name = name_of(fd);
 	return chmod(name.text, mode);

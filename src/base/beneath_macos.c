@@ -232,6 +232,13 @@ int beneath_rename(struct beneath_name from, struct beneath_name to, bool replac
 	return errno == ENOENT ? renameat(from.dir, from.name, to.dir, to.name) : -1;
 }
 
+/* No call links or renames by descriptor. */
+int beneath_rename_held(int fd, struct beneath_name from, struct beneath_name to, bool replace) {
+	(void)fd, (void)from, (void)to, (void)replace;
+	errno = EXDEV;
+	return -1;
+}
+
 int beneath_chmod(int fd, mode_t mode) {
 	return fchmod(fd, mode);
 }

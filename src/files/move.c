@@ -126,15 +126,24 @@ static int check_target(const struct place *to, const struct moving *m, struct e
 	return 0;
 }
 
-static int rename_entry(const struct place *from, const struct place *to, bool replace,
-			struct err *e) {
+/* A command may put another entry in the place of the one that was checked: where not every one is
+ * allowed, the file that was checked is moved. */
+static int rename_entry(const struct lens *v, const struct place *from, const struct place *to,
+			bool replace, struct err *e) {
+	const struct rules *rules = &v->plan->rules;
+	struct beneath_name old = {from->dir, from->name}, new = {to->dir, to->name};
+
 	if (!named_holds(from) || !named_holds(to)) {
 		return named_changed(from->path, e);
 	}
-	return beneath_rename((struct beneath_name){from->dir, from->name},
-			      (struct beneath_name){to->dir, to->name}, replace) == 0
-		       ? 0
-		       : place_failed(errno, "move", from->path, e);
+	bool any = !rules_move_out(rules, from->path, to->path) &&
+		   rules_lead_alike(rules, from->path, to->path);
+	if (!any && S_ISDIR(from->st.st_mode)) {
+		return refuse_repository(from, to, e);
+	}
+	int r = any ? beneath_rename(old, new, replace)
+		    : beneath_rename_held(from->fd, old, new, replace);
+	return r == 0 ? 0 : place_failed(errno, "move", from->path, e);
 }
 
 static int move_to(const struct lens *v, const struct place *from, struct moving *m,
@@ -153,7 +162,7 @@ static int move_to(const struct lens *v, const struct place *from, struct moving
 		rc = check_file(v, from, &to, e);
 	}
 	if (rc == 0) {
-		rc = rename_entry(from, &to, m->replace, e);
+		rc = rename_entry(v, from, &to, m->replace, e);
 	}
 	place_done(&to);
 	return rc;

@@ -317,6 +317,19 @@ bool rules_lead_astray(const struct rules *rules, const char *link, const char *
 	return false;
 }
 
+static bool same_parent(const char *a, const char *b) {
+	size_t len = (size_t)(strrchr(a, '/') - a);
+
+	return (size_t)(strrchr(b, '/') - b) == len && strncmp(a, b, len) == 0;
+}
+
+bool rules_lead_alike(const struct rules *rules, const char *from, const char *to) {
+	static const char anywhere[] = "a/.."; /* led_to() cannot decide */
+
+	return !rules_lead_astray(rules, to, anywhere) ||
+	       (same_parent(from, to) && !rules_differ_beneath(rules, from, to));
+}
+
 /* ---- symlinks in a repository ---- */
 
 size_t rules_repository(const struct rules *rules, const char *path) {

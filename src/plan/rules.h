@@ -73,6 +73,10 @@ bool rules_differ_beneath(const struct rules *rules, const char *a, const char *
  * there but not at the target. */
 bool rules_lead_astray(const struct rules *rules, const char *link, const char *words);
 
+/* Whether any symlink that may have the path `from` may also have the path `to`, as far as
+ * rules_lead_astray() decides. */
+bool rules_lead_alike(const struct rules *rules, const char *from, const char *to);
+
 /* The length of the path of the outermost ".git" above the path and within the granted tree, if
  * rules keep its repository; else 0. */
 size_t rules_repository(const struct rules *rules, const char *path);

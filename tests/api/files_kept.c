@@ -247,16 +247,17 @@ static void check_depth(struct box *b) {
 
 struct swapping {
 	const struct box *b;
+	const char *name;
 	atomic_bool end;
 	atomic_int turns;
 };
 
-/* ws/d is a directory, then a link to out, then the directory again. */
+/* A directory or file, then the link ws/s, then the directory or file again. */
 static void *swap(void *arg) {
 	struct swapping *s = arg;
 	char one[PATH_MAX], other[PATH_MAX];
 
-	(void)snprintf(one, sizeof one, "%s/ws/d", s->b->top);
+	(void)snprintf(one, sizeof one, "%s/ws/%s", s->b->top, s->name);
 	(void)snprintf(other, sizeof other, "%s/ws/s", s->b->top);
 	while (!atomic_load(&s->end)) {
 		if (syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0) {
@@ -267,7 +268,7 @@ static void *swap(void *arg) {
 }
 
 static void check_race(struct box *b) {
-	struct swapping s = {.b = b};
+	struct swapping s = {.b = b, .name = "d"};
 	pthread_t thread;
 
 	make_dir(b, "ws/d");
@@ -307,6 +308,41 @@ static void check_race(struct box *b) {
 	if (fd >= 0) {
 		close(fd);
 	}
+}
+
+static bool is_link(const struct box *b, const char *path) {
+	struct stat st;
+
+	return lstat(path_in(b, "%s", path), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A link that takes the place of a file is not moved to where it may not be. */
+static void check_race_of_file(struct box *b) {
+	static const char *const to[] = {"r/.git/file", ".cargo"};
+	struct swapping s = {.b = b, .name = "f"};
+	pthread_t thread;
+
+	make_dir(b, "ws/r");
+	make_dir(b, "ws/r/.git");
+	make_link(b, path_in(b, "out"), "ws/s");
+	REQUIRE(pthread_create(&thread, NULL, swap, &s) == 0);
+	bool led = false;
+	for (int i = 0; i < 1000 && !led; i++) {
+		put(b, "ws/new", ""); /* ext4 writes what replaces a file */
+		(void)syscall(SYS_renameat2, AT_FDCWD, path_in(b, "ws/new"), AT_FDCWD,
+			      path_in(b, "ws/f"), RENAME_NOREPLACE);
+		(void)moved(b, "f", to[i % 2], CORRAL_MOVE_REPLACE);
+		led = is_link(b, "ws/r/.git/file") || is_link(b, "ws/.cargo");
+	}
+	atomic_store(&s.end, true);
+	(void)pthread_join(thread, NULL);
+	CHECK(!led);
+	CHECK(atomic_load(&s.turns) > 0);
+	(void)unlink(path_in(b, "ws/.cargo"));
+	CHECK_INT(write_kind(b, "g", "x", 0), CORRAL_E_NONE);
+	CHECK_INT(moved(b, "g", ".cargo", 0), CORRAL_E_NONE);
+	has(b, "ws/.cargo", "x");
+	CHECK(!there(b, "ws/g"));
 }
 
 /* ---- the tests ---- */
@@ -349,6 +385,10 @@ TEST(a_tree_that_is_too_deep_stays_whole) {
 
 TEST(a_directory_swapped_for_a_link_leads_nowhere) {
 	both(NULL, check_race);
+}
+
+TEST(a_file_swapped_for_a_link_is_not_moved_as_that) {
+	both(NULL, check_race_of_file);
 }
 
 TESTS_MAIN

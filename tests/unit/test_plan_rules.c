@@ -363,6 +363,20 @@ TEST(a_new_link_does_not_lead_away_from_a_rule) {
 
 /* ---- symlinks in a repository ---- */
 
+TEST(a_name_above_a_protected_one_takes_not_any_entry) {
+	struct world w;
+	world_init(&w);
+	add_pattern(&w, KEY_FS_PROTECT, "/home/ann/work/app/conf/*/x");
+	REQUIRE(build(&w) == 0);
+	const struct rules *r = &w.plan.rules;
+	CHECK(rules_lead_alike(r, "/home/ann/work/app/a", "/home/ann/work/app/b"));
+	CHECK(rules_lead_alike(r, "/home/ann/work/app/conf/a", "/home/ann/work/app/b"));
+	CHECK(rules_lead_alike(r, "/home/ann/work/app/conf/a", "/home/ann/work/app/conf/b"));
+	CHECK(!rules_lead_alike(r, "/home/ann/work/app/a", "/home/ann/work/app/conf/b"));
+	CHECK(!rules_lead_alike(r, "/home/ann/work/app/a", "/home/ann/work/app/conf"));
+	world_done(&w);
+}
+
 TEST(a_symlink_in_a_repository_stays_in_it) {
 	static const struct {
 		const char *link, *words;

@@ -107,6 +107,15 @@ static int check_preexisting(const struct call *c, const struct moving *m, judge
 	return (m->flags & RENAME_EXCHANGE) != 0 ? judge(c, m->to) : preexisting_remove(c, m->to);
 }
 
+static long rename_name(const struct moving *m) {
+	return or_errno(in_domain(SYS_renameat2, m->from->fd, domain_pointer(m->from->name),
+				  m->to->fd, domain_pointer(m->to->name), m->flags));
+}
+
+static long unlink_name(const struct resolved *p) {
+	return or_errno(in_domain(SYS_unlinkat, p->fd, domain_pointer(p->name), 0));
+}
+
 /* In a helper, for a large directory.  The journal has the move already; if the rename fails,
  * the supervisor finds no file at the new path and drops the entry. */
 static long move_when_known(const struct call *c, int fd, const void *arg) {
@@ -114,10 +123,7 @@ static long move_when_known(const struct call *c, int fd, const void *arg) {
 	int r = check_preexisting(c, m, preexisting_search); /* K6 */
 	(void)fd;
 
-	return r != 0 ? r
-		      : or_errno(in_domain(SYS_renameat2, m->from->fd,
-					   domain_pointer(m->from->name), m->to->fd,
-					   domain_pointer(m->to->name), m->flags));
+	return r != 0 ? r : rename_name(m);
 }
 
 /* Opens a large file that is about to be unlinked: the kernel frees its blocks in the process
@@ -132,12 +138,68 @@ static int hold_large(const struct resolved *p) {
 	return openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static long move_now(const struct call *c, const struct moving *m) {
+/* By its descriptor: the file that was checked, whatever its name means now. */
+static long link_file(int fd, const struct resolved *to) {
+	struct text path = caller_fd_path(fd);
+
+	return or_errno(in_domain(SYS_linkat, AT_FDCWD, domain_pointer(path.s), to->fd,
+				  domain_pointer(to->name), AT_SYMLINK_FOLLOW));
+}
+
+/* A symlink in another directory resolves differently, so check it like a new symlink. */
+static int lead_of_link(const struct call *c, int link, const struct resolved *to) {
+	char target[PATH_MAX];
+	ssize_t n = syscall(SYS_readlinkat, link, "", target, sizeof target - 1);
+
+	if (n < 0) {
+		return -errno;
+	}
+	target[n] = '\0';
+	return verdict_lead(c, to, target);
+}
+
+static bool is_named(const struct stat *st, const struct resolved *p) {
+	struct stat there;
+
+	return syscall(SYS_newfstatat, p->fd, p->name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st->st_dev == there.st_dev && st->st_ino == there.st_ino;
+}
+
+/* Gives the new name to the file that was checked, by its descriptor, and removes the old one.  Not
+ * in one step, and impossible for a directory: EXDEV, so that mv(1) copies it. */
+static long move_held(const struct call *c, const struct moving *m) {
+	auto_fd held = openat(m->from->fd, m->from->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (held < 0 || fstat(held, &st) != 0) {
+		return -errno;
+	}
+	if ((m->flags & RENAME_EXCHANGE) != 0 || S_ISDIR(st.st_mode)) {
+		return -EXDEV;
+	}
+	int r = S_ISLNK(st.st_mode) ? lead_of_link(c, held, m->to) : 0;
+	if (r != 0) {
+		return r;
+	}
+	long made = link_file(held, m->to);
+	if (made == -EEXIST && m->flags == 0) {
+		if (is_named(&st, m->to)) {
+			return 0; /* two names of one file: rename(2) changes nothing */
+		}
+		made = unlink_name(m->to);
+		made = made == 0 ? link_file(held, m->to) : made;
+	}
+	if (made == 0 && is_named(&st, m->from)) {
+		made = unlink_name(m->from);
+	}
+	return made == -EPERM || made == -EMLINK ? -EXDEV : made;
+}
+
+static long move_now(const struct call *c, const struct moving *m, bool any) {
 	const struct resolved *from = m->from, *to = m->to;
 	bool searched = hardlinks_moving(c->b, from, to);
 	int replaced = (m->flags & RENAME_EXCHANGE) != 0 ? -1 : hold_large(to);
-	long moved = or_errno(in_domain(SYS_renameat2, from->fd, domain_pointer(from->name), to->fd,
-					domain_pointer(to->name), m->flags));
+	long moved = any ? rename_name(m) : move_held(c, m);
 
 	if (searched) {
 		hardlinks_moved(c->b, from, to);
@@ -157,8 +219,8 @@ static long move_now(const struct call *c, const struct moving *m) {
 	return moved == CALL_ANSWERED ? moved : call_done(c, moved);
 }
 
-/* Once for all checks of the name: only calls that the guard serves change it, one by one, and
- * processes of the host. */
+/* Once for all checks of the name: calls that the guard serves change it one by one.  Other runs of
+ * the workspace, and the host, may change it any time (moves_any()). */
 static void look_at_entry(struct resolved *p) {
 	struct stat st;
 	bool found = syscall(SYS_newfstatat, p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -177,11 +239,11 @@ static int names_at(const struct call *c, const struct pair *at, struct resolved
 				      from, to);
 }
 
-/* Until the helper renames them, the command may have put other entries in their place. */
-static int check_later(const struct call *c, const struct moving *m) {
-	int r = repository_move(c, m->from, m->to);
-
-	return r == 0 && (m->flags & RENAME_EXCHANGE) != 0 ? repository_move(c, m->to, m->from) : r;
+/* Another run of the workspace has a guard of its own: until this one renames the entries, they may
+ * become others.  The same until a helper does. */
+static bool moves_any(const struct call *c, const struct moving *m) {
+	return verdict_moves_any(c, m->from, m->to) &&
+	       ((m->flags & RENAME_EXCHANGE) == 0 || verdict_moves_any(c, m->to, m->from));
 }
 
 static long save(const struct call *c, const struct resolved *from, const char *path) {
@@ -218,15 +280,18 @@ static long move(const struct call *c, struct pair at, unsigned flags) {
 	if (r == 0) {
 		r = check_preexisting(c, &m, preexisting_judge);
 	}
-	if (r == BEFORE_LATER) {
-		r = check_later(c, &m);
-		if (r != 0) {
-			return r;
-		}
-		created_moving(c, &from, &to);
-		return helper_run(c, from.fd, to.fd, move_when_known, &m);
+	if (r != 0 && r != BEFORE_LATER) {
+		return r;
 	}
-	return r != 0 ? r : move_now(c, &m);
+	bool any = moves_any(c, &m);
+	if (r == 0) {
+		return move_now(c, &m, any);
+	}
+	if (!any) {
+		return -EXDEV;
+	}
+	created_moving(c, &from, &to);
+	return helper_run(c, from.fd, to.fd, move_when_known, &m);
 }
 
 long serve_rename(struct call *c) {
@@ -263,20 +328,6 @@ static int link_names(const struct call *c, struct pair at, int flags, struct re
 		r = resolve_name(c, at.to_dir, target, to);
 	}
 	return r != 0 ? r : check_new(c, to);
-}
-
-/* A hard link of a symlink in another directory resolves differently, so check it like a new
- * symlink. */
-static int link_of_link(const struct call *c, const struct resolved *from,
-			const struct resolved *to) {
-	char target[PATH_MAX];
-	ssize_t n = syscall(SYS_readlinkat, from->fd, "", target, sizeof target - 1);
-
-	if (n < 0) {
-		return -errno;
-	}
-	target[n] = '\0';
-	return verdict_lead(c, to, target);
 }
 
 /* Whether the file of the descriptor is on the mount of that directory. */
@@ -324,14 +375,6 @@ static int open_beneath(const struct call *c, const struct resolved *from) {
 	return fd;
 }
 
-/* By its descriptor: the file that was checked, whatever its name means now. */
-static long link_file(int fd, const struct resolved *to) {
-	struct text path = caller_fd_path(fd);
-
-	return or_errno(in_domain(SYS_linkat, AT_FDCWD, domain_pointer(path.s), to->fd,
-				  domain_pointer(to->name), AT_SYMLINK_FOLLOW));
-}
-
 static long make_link(const struct call *c, struct pair at, int flags) {
 	if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0) {
 		return -EINVAL;
@@ -348,7 +391,7 @@ static long make_link(const struct call *c, struct pair at, int flags) {
 		r = hardlinks_judge_copied(c, &from);
 	}
 	if (r == 0 && S_ISLNK(from.mode)) {
-		r = link_of_link(c, &from, &to);
+		r = lead_of_link(c, from.fd, &to);
 	}
 	if (r != 0) {
 		return r == -EROFS && to.fd >= 0 && verdict_make(c, &to) == 0

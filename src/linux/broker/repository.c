@@ -9,7 +9,9 @@
  *
  * A directory is not searched for symlinks.  It is renamed into a repository only from a place in
  * it that is as deep: then each symlink beneath it is one that was allowed there, also if other
- * calls, and helpers of calls that wait, change it meanwhile.
+ * calls, and helpers of calls that wait, change it meanwhile.  The same holds for a file, in whose
+ * place another run of the workspace may put a symlink: from elsewhere it is linked by its
+ * descriptor, and not renamed (dirents.c).
  *
  * A ".git" that the run created belongs to it (preexisting.c), but no ".git" or submodule within
  * one that it has not created.

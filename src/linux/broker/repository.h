@@ -8,8 +8,8 @@
 /* A symlink with that target, at this name: 0 or -EBUSY. */
 int repository_lead(const struct call *c, const struct resolved *p, const char *target);
 
-/* A directory that is renamed, or any entry that a helper renames later, when it may be another
- * one: 0, or -EXDEV, so that mv(1) copies it file by file. */
+/* A directory that is renamed, or any entry that may be another one by the time of the rename: 0,
+ * or -EXDEV, so that mv(1) copies it file by file. */
 int repository_move(const struct call *c, const struct resolved *from, const struct resolved *to);
 
 #endif

@@ -314,3 +314,9 @@ int verdict_move(const struct call *c, const struct resolved *from, const struct
 	}
 	return rules_same_tree(rules, from->dir, to->dir) ? -EBUSY : -EXDEV;
 }
+
+bool verdict_moves_any(const struct call *c, const struct resolved *from,
+		       const struct resolved *to) {
+	return repository_move(c, from, to) == 0 &&
+	       rules_lead_alike(&c->b->plan->rules, from->real, to->real);
+}

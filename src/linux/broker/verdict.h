@@ -40,6 +40,12 @@ int verdict_lead(const struct call *c, const struct resolved *p, const char *tar
  * verdict_lead().  Needs from->entry. */
 int verdict_move(const struct call *c, const struct resolved *from, const struct resolved *to);
 
+/* Whether any entry that may have the name `from` may also have the name `to`.  Otherwise a rename
+ * has to hold the entry that verdict_move() has checked: another run of the workspace, or a helper,
+ * may put another one in its place. */
+bool verdict_moves_any(const struct call *c, const struct resolved *from,
+		       const struct resolved *to);
+
 /* The error for a path that was not found: -EACCES for a denied path, whether it exists or not. */
 int verdict_missing(const struct call *c, const struct resolved *p, int error);
 
