@@ -77,6 +77,7 @@ static const struct name_row git_names[] = {
 };
 
 static const struct name_row repository_rows[] = {
+	{"**/.git/branches", "addresses of remotes that the configuration does not have"},
 	{"**/.git/commondir", "the path of a repository's configuration"},
 	{"**/.git/config", "git runs commands that it names"},
 	{"**/.git/config*.lock", "git renames it to the configuration"},
@@ -87,6 +88,7 @@ static const struct name_row repository_rows[] = {
 	{"**/.git/modules/**/config*.lock", "the same, of a submodule"},
 	{"**/.git/modules/**/config.worktree", "the same, of a submodule"},
 	{"**/.git/modules/**/hooks", "the same, of a submodule"},
+	{"**/.git/remotes", "addresses of remotes that the configuration does not have"},
 	{"**/.git/worktrees/*/commondir", "the path of a work tree's configuration"},
 	{"**/.git/worktrees/*/config*.lock", "git renames it to config.worktree"},
 	{"**/.git/worktrees/*/config.worktree", "git runs commands that it names"},

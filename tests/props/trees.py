@@ -33,7 +33,8 @@ PATTERNS = (b"*.key", b"*.pem", b".env", b"conf", b"Secret", b"[a-d]", b"[ab]", 
             b"c/**/conf/*", b"later", b"c/later", b"new*", b"n[a-e]w/*")
 FRESH = (b"new1", b"new2", b"new.key", b"later", b"naw", b"new", b".git", b"config", b"hooks")
 GIT = b".git"
-KEPT_IN_GIT = (b"commondir", b"config", b"config.lock", b"config.worktree", b"config.worktree.lock", b"hooks")
+KEPT_IN_GIT = (b"commondir", b"config", b"config.lock", b"config.worktree", b"config.worktree.lock", b"hooks", b"branches",
+               b"remotes")
 NO_AT = ("truncate", "attribute", "socket", "chdir", "hold")
 ROOT = os.getuid() == 0  # else the harness could not look into a directory that nobody may enter
 FOLLOWING = ("read", "openat2", "reopen", "map", "list", "append", "create", "empty", "rewrite", "truncate", "chmod",
