@@ -61,6 +61,9 @@ static void report_end(const struct job *j, const char *how) {
 static void fail_job(struct job *j, const struct corral_error *err) {
 	uint32_t call = call_of(j);
 
+	if (j->client < 0 && call != j->call) { /* of a terminal that another client has, or none */
+		supervisor_send_error(j->owner->channel, WIRE_ENDED, j->call, err);
+	}
 	if (j->client >= 0) {
 		supervisor_direct_send_error(j, err);
 		j->error = *err;
@@ -114,28 +117,38 @@ static void result_texts(const struct job *job, struct buf *out, const struct co
 	buf_add(out, text, strlen(text));
 }
 
-void jobs_send_result(struct job *j, const struct corral_result *result) {
+static void send_result(const struct job *j, enum wire_kind kind, uint32_t call,
+			const struct corral_result *result) {
 	struct corral_error err = {0};
 	auto_free char *text = NULL;
-	uint32_t call = call_of(j);
-
-	if (call == 0) {
-		report_status(j, result);
-		return;
-	}
-	if (corral_result_json(result, &text, &err) != 0) {
-		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, &err);
-		return;
-	}
 	struct buf out;
+
+	if (corral_result_json(result, &text, &err) != 0) {
+		supervisor_send_error(j->owner->channel, kind == WIRE_RESULT ? WIRE_ERROR : kind,
+				      call, &err);
+		return;
+	}
 	buf_init(&out);
 	result_texts(j, &out, result, text);
 	if (buf_failed(&out)) {
 		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
 	} else {
-		supervisor_send_text(j->owner->channel, WIRE_RESULT, call, out.data, out.len);
+		supervisor_send_text(j->owner->channel, kind, call, out.data, out.len);
 	}
 	buf_done(&out);
+}
+
+void jobs_send_result(struct job *j, const struct corral_result *result) {
+	uint32_t call = call_of(j);
+
+	if (call != j->call) { /* its own client has left it, and got the answer for that */
+		send_result(j, WIRE_ENDED, j->call, result);
+	}
+	if (call == 0) {
+		report_status(j, result);
+	} else {
+		send_result(j, WIRE_RESULT, call, result);
+	}
 }
 
 /* A NULL-terminated array whose texts belong to the JSON. */

@@ -306,6 +306,22 @@ static void exec_ended(struct live *l, const struct wire_message *m) {
 	json_decref(text);
 }
 
+/* The client of a terminal has its answer, and the command goes on until WIRE_ENDED. */
+static void client_detached(struct live *l, const struct wire_message *m) {
+	struct call *call = m->call == 0 ? NULL : live_find_call(l, m->call);
+	json_t *text = call == NULL ? NULL : json_loads(m->text, JSON_ALLOW_NUL, NULL);
+
+	if (text != NULL) {
+		live_answer(l, call, text);
+	}
+}
+
+static void detached_ended(struct live *l, const struct wire_message *m) {
+	const char *result = result_object(m);
+
+	commands_finished(l, m->call, result == NULL ? m->text : result);
+}
+
 /* A command of the short way: the daemon learns of it when it has run for a while, or has ended. */
 static void exec_started(struct live *l, const struct wire_message *m) {
 	json_t *request = json_loads(m->text, JSON_ALLOW_NUL, NULL);
@@ -341,6 +357,12 @@ static void take_message(struct live *l, const struct wire_message *m) {
 	case WIRE_RESULT:
 	case WIRE_ERROR:
 		exec_ended(l, m);
+		break;
+	case WIRE_DETACHED:
+		client_detached(l, m);
+		break;
+	case WIRE_ENDED:
+		detached_ended(l, m);
 		break;
 	case WIRE_ACTIVITY:
 		live_record_activity(l, m->text);

@@ -45,7 +45,7 @@ static bool set_call(struct supervisor *s, struct terminal_relay *t, uint32_t ca
 	t->call = ended ? 0 : call;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (before != 0) {
-		supervisor_send(s->channel, WIRE_RESULT, before,
+		supervisor_send(s->channel, WIRE_DETACHED, before,
 				json_pack("{s:b, s:I, s:s}", "detached", 1, "command",
 					  (json_int_t)t->command, "why", why));
 	}
@@ -83,7 +83,7 @@ int terminals_add(struct supervisor *s, struct job *j, int client) {
 		terminal_relay_attach(t, client);
 		t->call = j->call;
 	} else {
-		supervisor_send(s->channel, WIRE_RESULT, j->call,
+		supervisor_send(s->channel, WIRE_DETACHED, j->call,
 				json_pack("{s:b, s:I, s:s}", "detached", 1, "command",
 					  (json_int_t)t->command, "why", "as requested"));
 	}

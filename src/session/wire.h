@@ -26,6 +26,8 @@ enum wire_kind {
 	WIRE_DECISIONS, /* supervisor: of the gate, while a command runs */
 	WIRE_DENIED,    /* daemon: {"method", "why", "count"}: requests were refused */
 	WIRE_ENDING,    /* supervisor: {"text"}: why its sandbox has ended */
+	WIRE_DETACHED,  /* supervisor: the answer of a client that detached; the command goes on */
+	WIRE_ENDED,     /* supervisor: a result or error as above, of a command that went on so */
 };
 
 #define WIRE_FDS 3

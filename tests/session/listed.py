@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corral ps` and sessions: which session a run and a command belong to."""
 import json
+import os
 
 from service import check, equal, wait_until
+from terminal import ESCAPE, screen
 
 
 def listed(service):
@@ -40,6 +42,34 @@ def test_ps_names_the_session_of_a_command(service):
         service.good("session", "stop", other)
     check(wait_until(lambda: listed(service)["commands"] == []), "commands of sessions that have ended")
     equal((listed(service)["commands_more"], "SESSION" in service.good("ps")), (0, False), "after their end")
+
+
+def test_a_command_that_its_client_has_left_is_listed_until_it_ends(service):
+    """Detached from the start, or attached to again; in `corral ps` and in the views of front ends."""
+    session = service.create()
+
+    def states():
+        client = service.client()
+        rows = client.call("ui.view", view=f"session/{session}")["commands"]
+        client.close()
+        return {row["argv"][-1]: row["state"] for row in rows}
+
+    service.good("session", "exec", "--detach", session, "--", "sh", "-c", "echo up; while ! [ -e go ]; do sleep 0.05; done # 1")
+    with screen(service, "session", "exec", "-T", session, "--", "sh", "-c", "echo up; while ! [ -e go ]; do sleep 0.05; done # 2") as one:
+        check(wait_until(lambda: len(states()) == 2), "the second command")
+        one.type(ESCAPE + b"d")
+        equal(one.ended(), 0, "the status after a detach")
+    check(wait_until(lambda: len(listed(service)["commands"]) == 2), f"listed: {listed(service)}")
+    equal(sorted(states().values()), ["running", "running"], "the views")
+    with screen(service, "session", "attach", session, listed(service)["commands"][0]["id"].rpartition(".")[2]) as one:
+        one.until(b"up")  # of the backlog
+        with open(f"{service.workspace}/go", "w", encoding="utf-8"):
+            pass
+        equal(one.ended(), 0, "the status of the client that attached")
+    check(wait_until(lambda: sorted(states().values()) == ["ended", "ended"]), f"after their end: {states()}")
+    equal(listed(service)["commands"], [], "after their end")
+    os.unlink(f"{service.workspace}/go")
+    service.good("session", "stop", session)
 
 
 def test_ps_counts_the_commands_that_the_daemon_does_not_list(service):
