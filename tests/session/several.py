@@ -108,14 +108,14 @@ def test_clients_of_one_session_get_no_foreign_bytes(service):
             out, err = (json.loads(out)[name].encode() for name in ("stdout", "stderr"))
         results[letter] = (out.replace(b"\n", b""), err)
 
-    def by_tool(letter):
-        data = Mcp(with_token(service, made["id"], made["token"])).tool("shell", command=script(letter))["structuredContent"]
+    def by_tool(letter, mcp):
+        data = mcp.tool("shell", command=script(letter))["structuredContent"]
         results[letter] = (data["stdout"].replace("\n", "").encode(), data["stderr"].encode())
 
     ways = ((by_words,), (by_words, "--json"), (by_words, "--token-file", token), (by_words, "--token-file", token, "--json"))
     threads = [threading.Thread(target=way[0], args=(letter, *way[1:])) for letter, way in zip("abcdefgh", ways + ways)]
-    for letter in "ij":
-        threads.append(threading.Thread(target=by_tool, args=(letter,)))
+    for letter in "ij":  # they connect here: that changes the user of this process for a moment
+        threads.append(threading.Thread(target=by_tool, args=(letter, Mcp(with_token(service, made["id"], made["token"])))))
     for thread in threads:
         thread.start()
     for thread in threads:
