@@ -119,7 +119,7 @@ static enum host_kind parse_six(const char *s, size_t len, struct hostname *ret)
 
 enum host_kind hostname_parse(const char *s, size_t len, struct hostname *ret) {
 	if (len == 0) {
-		return bad(ret, "it is empty");
+		return bad(ret, "the host is empty");
 	}
 	if (s[0] == '[') {
 		return len > 2 && s[len - 1] == ']' ? parse_six(s + 1, len - 2, ret)

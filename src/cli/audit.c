@@ -41,9 +41,10 @@ static struct corral_audit_options options_of(const struct invocation *inv) {
 }
 
 static int no_words(const struct invocation *inv, struct corral_error *err) {
-	return inv->nwords == 0 ? 0
-				: usage_error(err, "", "`corral %s` takes no argument: %s",
-					      inv->verb->name, inv->words[0]);
+	return inv->nwords == 0
+		       ? 0
+		       : usage_error(err, "leave it out", "`corral %s` takes no argument: %s",
+				     inv->verb->name, inv->words[0]);
 }
 
 int verb_audit_list(struct invocation *inv, struct corral_error *err) {

@@ -262,27 +262,35 @@ bool verb_is_group(const char *word) {
 	return false;
 }
 
-static int needs_second_word(const char *group, struct corral_error *err) {
-	char remedy[160];
-	size_t at = (size_t)snprintf(remedy, sizeof remedy, "corral %s", group);
+#define SECOND_WORDS 160
+
+/* "corral policy show|check|…" */
+static void list_second_words(const char *group, char ret[SECOND_WORDS]) {
+	size_t at = (size_t)snprintf(ret, SECOND_WORDS, "corral %s", group);
 	char gap = ' ';
 
-	for (size_t i = 0; i < verbs_count && at < sizeof remedy; i++) {
+	for (size_t i = 0; i < verbs_count && at < SECOND_WORDS; i++) {
 		if (str_starts(verbs[i].name, group) && verbs[i].name[strlen(group)] == ' ') {
-			at += (size_t)snprintf(remedy + at, sizeof remedy - at, "%c%s", gap,
+			at += (size_t)snprintf(ret + at, SECOND_WORDS - at, "%c%s", gap,
 					       strchr(verbs[i].name, ' ') + 1);
 			gap = '|';
 		}
 	}
+}
+
+static int needs_second_word(const char *group, struct corral_error *err) {
+	char remedy[SECOND_WORDS];
+
+	list_second_words(group, remedy);
 	return usage_error(err, remedy, "`corral %s` needs a subcommand", group);
 }
 
 static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	struct nearest n;
-	char given[128], remedy[160];
+	char given[128], remedy[SECOND_WORDS];
 	/* "policy" alone is half a verb; the next argument is the other half. */
 	bool group = verb_is_group(words[0]);
-	bool two = group && nwords > 1 && words[1][0] != '-';
+	bool two = group && nwords > 1 && words[1][0] != '-' && words[1][0] != '\0';
 
 	if (group && !two) {
 		return needs_second_word(words[0], err);
@@ -293,18 +301,22 @@ static int unknown_verb(char **words, size_t nwords, struct corral_error *err) {
 	for (size_t i = 0; i < verbs_count; i++) {
 		nearest_offer(&n, verbs[i].name);
 	}
-	nearest_offer(&n, "policy");
-	nearest_offer(&n, "profile");
-	nearest_offer(&n, "home");
-	nearest_offer(&n, "secret");
-	nearest_offer(&n, "commands");
+	if (!two) { /* such a word alone is half a verb */
+		nearest_offer(&n, "policy");
+		nearest_offer(&n, "profile");
+		nearest_offer(&n, "home");
+		nearest_offer(&n, "secret");
+		nearest_offer(&n, "commands");
+	}
 	if (n.best != NULL) {
 		(void)snprintf(remedy, sizeof remedy, "did you mean `corral %s`?", n.best);
+	} else if (two) {
+		list_second_words(words[0], remedy);
 	} else {
 		(void)snprintf(remedy, sizeof remedy,
 			       "run a command: corral run -- COMMAND; list the verbs: corral help");
 	}
-	return usage_error(err, remedy, "%s is not a verb", given);
+	return usage_error(err, remedy, "%s is not a verb", given[0] == '\0' ? "\"\"" : given);
 }
 
 const struct verb *verb_find(char **words, size_t nwords, size_t *ret_used,

@@ -15,8 +15,8 @@
 
 static int no_words(const struct invocation *inv, struct corral_error *err) {
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral %s` takes no argument: %s", inv->verb->name,
-				   inv->words[0]);
+		return usage_error(err, "leave it out", "`corral %s` takes no argument: %s",
+				   inv->verb->name, inv->words[0]);
 	}
 	return 0;
 }

@@ -44,9 +44,10 @@ static enum corral_format format_of(const struct invocation *inv) {
 }
 
 static int no_arguments(const struct invocation *inv, struct corral_error *err) {
-	return inv->nwords == 0 ? 0
-				: usage_error(err, "", "`corral %s` takes no argument: %s",
-					      inv->verb->name, inv->words[0]);
+	return inv->nwords == 0
+		       ? 0
+		       : usage_error(err, "leave it out", "`corral %s` takes no argument: %s",
+				     inv->verb->name, inv->words[0]);
 }
 
 /* ---- values ---- */

@@ -34,7 +34,8 @@ int verb_status(struct invocation *inv, struct corral_error *err) {
 	int starts = 0;
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral status` takes no argument: %s", inv->words[0]);
+		return usage_error(err, "leave it out", "`corral status` takes no argument: %s",
+				   inv->words[0]);
 	}
 	if (inv->snapshot) {
 		return print_snapshot(inv, err);

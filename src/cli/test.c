@@ -21,7 +21,8 @@ int verb_test(struct invocation *inv, struct corral_error *err) {
 	int failed = 0;
 
 	if (inv->nwords > 0) {
-		return usage_error(err, "", "`corral test` takes no argument: %s", inv->words[0]);
+		return usage_error(err, "leave it out", "`corral test` takes no argument: %s",
+				   inv->words[0]);
 	}
 	if (!read_link("/proc/self/exe", program, sizeof program)) {
 		program[0] = '\0';

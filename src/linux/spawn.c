@@ -129,7 +129,8 @@ static int prepare_command(struct kit *k, const struct spawn_request *r, struct 
 		argc++;
 	}
 	if (argc == 0 || r->argv[0][0] == '\0') {
-		return err_set(e, ERR_USAGE, "exec", "no command was given");
+		(void)err_set(e, ERR_USAGE, "exec", "no command was given");
+		return err_fix(e, "name a program: corral run -- COMMAND [ARG...]");
 	}
 	k->argv = r->argv;
 	k->secrets = r->secrets;

@@ -215,6 +215,18 @@ def register(suite):
                 done = box.corral_("policy", "check", name).exited(2)
                 contains(done.out, name, "policy check names the file")
 
+    @test("a word that is no verb, and an empty one, get a remedy that fits")
+    def _(box):
+        box.corral_("session", "destroy").exited(2).said("session destroy is not a verb", "corral session create|exec|")
+        box.corral_("policy", "chek").exited(2).said("did you mean `corral policy check`?")
+        for group in ("policy", "secret", "session"):
+            box.corral_(group, "").exited(2).said(f"`corral {group}` needs a subcommand", f"remedy: corral {group} ")
+        box.corral_("").exited(2).said('"" is not a verb', "corral help")
+        box.run("").exited(2).said("no command was given", "corral run -- COMMAND")
+        for words in (("status", "x"), ("test", "x"), ("policy", "schema", "x"), ("audit", "verify", "x")):
+            check("remedy: " in box.corral_(*words).exited(2).err, f"{words} has no remedy")
+        box.run("--write", "/", "true").exited(2).said("the whole file system cannot be granted", "--profile host-read")
+
     @test("an unreadable policy file is refused")
     def _(box):
         if box.user.uid == 0:

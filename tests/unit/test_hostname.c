@@ -85,7 +85,7 @@ TEST(bytes_that_no_name_has_are_refused) {
 TEST(labels_and_names_have_lengths) {
 	char name[300];
 	memset(name, 'a', sizeof name);
-	CHECK_STR(parsed(""), "bad: it is empty");
+	CHECK_STR(parsed(""), "bad: the host is empty");
 	CHECK_STR(parsed("."), "bad: a label is empty");
 	CHECK_STR(parsed(".."), "bad: a label is empty");
 	CHECK_STR(parsed(".ok.test"), "bad: a label is empty");
@@ -138,8 +138,8 @@ TEST(a_port_is_a_plain_number) {
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CHECK_STR(with_port(bad[i]), "bad: its port is not a number from 1 to 65535");
 	}
-	CHECK_STR(with_port(""), "bad: it is empty");
-	CHECK_STR(with_port(":80"), "bad: it is empty");
+	CHECK_STR(with_port(""), "bad: the host is empty");
+	CHECK_STR(with_port(":80"), "bad: the host is empty");
 	CHECK_STR(with_port("a:1:2"), "bad: it is not an IPv6 address");
 	CHECK_STR(with_port("[::1"), "bad: a bracket is not closed");
 }
