@@ -214,6 +214,9 @@ static bool path_matches(const struct matcher *l, const char *path, struct verdi
 	find_existing_parent(&q, above);
 	refusal_judge(&q, ret);
 	bool found = ret->kind != ERR_NONE && (s->causes & UINT64_C(1) << ret->cause) != 0;
+	/* In /proc the kernel refuses reading, too, as it does outside. */
+	found = found &&
+		(ret->cause != CAUSE_MADE || l->hint->when != HINT_LOCKED || line_writes(l->line));
 	if (found) {
 		name_credential(&q, ret);
 	}

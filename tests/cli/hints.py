@@ -91,6 +91,12 @@ def register(suite):
                 equal(len(told), 1, f"{path} at {level}")
                 contains(told.pop(), words or "if ", f"{path} at {level}")
 
+    @test("hint: what the kernel refuses to read in /proc is not taken for a write")
+    def _(box):
+        done = box.run(*at("standard"), "--", "cat", "/proc/1/environ")
+        check(done.status == 1 and "fs.write" not in done.err, str(done))
+        contains(hint(box.run(*at("standard"), "--", *sh("echo 1 >/proc/sys/kernel/hostname")))[1], "Corral generates it", "a write")
+
     @test("hint and denial: a symlink that would lead out of a git repository", root=True)
     def _(box):
         box.sh("git init -q . && git config user.name x && git config user.email x@x && git commit -q --allow-empty -m 1").exited(0)
