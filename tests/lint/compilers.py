@@ -30,7 +30,8 @@ def calling(tree):
 
 def native(tree):
     """The files that compile for Linux; tests/seatbelt/compile.py compiles those for macOS."""
-    return [name for name in tree.files(C_FILES) if name not in calling(tree) and not name.startswith("src/macos/")]
+    of_macos = re.compile(r"src/(macos/|base/\w+_macos\.c$)")
+    return [name for name in tree.files(C_FILES) if name not in calling(tree) and not of_macos.match(name)]
 
 
 @check("every file of corral.exe compiles for Windows without a warning", append("src/windows/job.c", UNUSED), cost=MINUTES,
