@@ -3,7 +3,7 @@
  *
  * Should:   look at every directory of the path: whoever writes one of them replaces the program.
  * Must not: know of a workspace: the caller asks about this run's grants itself.
- * Fails:    closed: what cannot be looked at is not safe. */
+ * Fails:    closed: a program whose owner and mode cannot be read is not safe. */
 #include "data/outside_programs.h"
 
 #include "base/auto.h"

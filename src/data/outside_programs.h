@@ -3,10 +3,10 @@
  * @registries, and git for `corral scan`.
  *
  * Theory.  The caller's PATH may lead into a project, and a sandboxed command can have put a
- * program there: in this run, or in another one whose workspace was larger.  What other runs could
- * write is recorded nowhere.  So a program counts only where runs do not write: in directories of
- * root, and in the directories of the toolchains in HOME, which every run shows read-only.  In a
- * repository neither counts. */
+ * program there: in this run, or in another one whose workspace was larger.  Which files other runs
+ * could write is recorded nowhere.  So a program counts only where runs do not write: in
+ * directories of root, and in the directories of the toolchains in HOME, which every run shows
+ * read-only.  In a repository neither counts. */
 #ifndef CORRAL_DATA_OUTSIDE_PROGRAMS_H
 #define CORRAL_DATA_OUTSIDE_PROGRAMS_H
 

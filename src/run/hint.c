@@ -166,7 +166,8 @@ static bool is_directory(const struct refusal_question *q) {
 	       S_ISDIR(st.st_mode);
 }
 
-/* What is not there cannot have been moved or removed: it was to be created. */
+/* A name that does not exist cannot have been moved or removed: the command would have created it.
+ */
 static bool is_absent(const struct refusal_question *q) {
 	struct stat st;
 	return plan_visibility(q->plan, q->path) != VISIBILITY_NONE && lstat(q->path, &st) != 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hint is made from and of: the last output of a command, and the text of an advice.
+/* The input and the output of a hint: the last output of a command, and the text of an advice.
  *
  * Should:   keep the last OUTPUT_TAIL_MAX bytes.
  * Must not: search them.

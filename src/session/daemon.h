@@ -371,6 +371,10 @@ void denied_add(struct live *l, size_t row, const char *method, const struct fau
 /* Records those that are due, or all; returns the next deadline, CLOCK_MONOTONIC, or 0. */
 int64_t denied_flush(struct live *l, int64_t now, bool all);
 
+/* ---- live_messages.c ---- */
+struct wire_message;
+void live_take_message(struct live *l, const struct wire_message *m);
+
 /* ---- live_calls.c ---- */
 struct call *live_call(struct live *l, const struct request *r);
 void live_drop_call(struct live *l, const struct call *call);

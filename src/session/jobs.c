@@ -13,11 +13,8 @@
 #include "session/supervisor.h"
 
 #include "base/auto.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/emit.h"
 #include "base/str.h"
-#include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,127 +26,6 @@
 #define IDLE_MAX 2
 
 /* ---- one command ---- */
-
-static void note(struct emit *j, const char *prefix, const char *text) {
-	struct buf line;
-
-	if (text[0] == '\0') {
-		return;
-	}
-	buf_init(&line);
-	buf_printf(&line, "%s%s", prefix, text);
-	if (!buf_failed(&line)) {
-		emit_string(j, NULL, line.data);
-	}
-	buf_done(&line);
-}
-
-/* The request that waits for the end of the command; 0: none, because its client has left it. */
-static uint32_t call_of(struct job *j) {
-	return j->terminal == NULL ? j->call : terminals_end(j);
-}
-
-/* The end of a command that no client waits for. */
-static void report_end(const struct job *j, const char *how) {
-	char text[512];
-
-	(void)snprintf(text, sizeof text, "command %u (%s): %s", j->call, j->terminal->name, how);
-	supervisor_send(j->owner->channel, WIRE_ACTIVITY, 0,
-			json_pack("{s:s, s:s}", "kind", "command", "text", text));
-}
-
-static void fail_job(struct job *j, const struct corral_error *err) {
-	uint32_t call = call_of(j);
-
-	if (j->client < 0 && call != j->call) { /* of a terminal that another client has, or none */
-		supervisor_send_error(j->owner->channel, WIRE_ENDED, j->call, err);
-	}
-	if (j->client >= 0) {
-		supervisor_direct_send_error(j, err);
-		j->error = *err;
-	} else if (call != 0) {
-		supervisor_send_error(j->owner->channel, WIRE_ERROR, call, err);
-	} else {
-		report_end(j, err->message);
-	}
-}
-
-static void report_status(const struct job *j, const struct corral_result *result) {
-	char how[64];
-
-	(void)snprintf(how, sizeof how, "ended with status %d (%s)", corral_result_status(result),
-		       corral_result_reason(result));
-	report_end(j, how);
-}
-
-/* A limit of the session ended the command: this is in the session's record too. */
-static void report_limit(const struct job *j, const struct corral_result *result) {
-	const char *reason = corral_result_reason(result);
-
-	if (streq(reason, "oom") || streq(reason, "limit")) {
-		char text[256];
-		(void)snprintf(text, sizeof text, "command %u was ended by %s", j->call,
-			       corral_result_ending(result));
-		supervisor_send(j->owner->channel, WIRE_ACTIVITY, 0,
-				json_pack("{s:s, s:s}", "kind", "limit", "text", text));
-	}
-}
-
-/* {"status", "reason", "notes"}, a NUL, and the result object: the daemon passes both on without
- * reading them. */
-static void result_texts(const struct job *job, struct buf *out, const struct corral_result *result,
-			 const char *text) {
-	struct emit j;
-	char lost[LOST_NOTE];
-
-	emit_init(&j, out, false);
-	emit_object(&j, NULL);
-	emit_int(&j, "status", lost_status(result, lost));
-	emit_string(&j, "reason", corral_result_reason(result));
-	emit_array(&j, "notes");
-	note(&j, "ended by ", corral_result_ending(result));
-	note(&j, "hint: ", corral_result_hint(result));
-	note(&j, "", lost);
-	note(&j, "", supervisor_stopped(job->owner));
-	emit_end_array(&j);
-	emit_end_object(&j);
-	buf_add(out, "", 1);
-	buf_add(out, text, strlen(text));
-}
-
-static void send_result(const struct job *j, enum wire_kind kind, uint32_t call,
-			const struct corral_result *result) {
-	struct corral_error err = {0};
-	auto_free char *text = NULL;
-	struct buf out;
-
-	if (corral_result_json(result, &text, &err) != 0) {
-		supervisor_send_error(j->owner->channel, kind == WIRE_RESULT ? WIRE_ERROR : kind,
-				      call, &err);
-		return;
-	}
-	buf_init(&out);
-	result_texts(j, &out, result, text);
-	if (buf_failed(&out)) {
-		supervisor_send_refusal(j->owner->channel, call, CORRAL_E_MEMORY, "out of memory");
-	} else {
-		supervisor_send_text(j->owner->channel, kind, call, out.data, out.len);
-	}
-	buf_done(&out);
-}
-
-void jobs_send_result(struct job *j, const struct corral_result *result) {
-	uint32_t call = call_of(j);
-
-	if (call != j->call) { /* its own client has left it, and got the answer for that */
-		send_result(j, WIRE_ENDED, j->call, result);
-	}
-	if (call == 0) {
-		report_status(j, result);
-	} else {
-		send_result(j, WIRE_RESULT, call, result);
-	}
-}
 
 /* A NULL-terminated array whose texts belong to the JSON. */
 static const char **texts_of(const json_t *array) {
@@ -283,7 +159,7 @@ static void has_ended(void *arg, const struct corral_result *result) {
 	struct job *j = arg;
 
 	if (j->client >= 0) {
-		report_limit(j, result);
+		jobs_report_limit(j, result);
 		supervisor_direct_send_result(j, result);
 	}
 }
@@ -311,13 +187,13 @@ static void run_job(struct job *j) {
 	if (j->argv == NULL || env == NULL) {
 		err.kind = CORRAL_E_MEMORY;
 		(void)snprintf(err.message, sizeof err.message, "out of memory");
-		fail_job(j, &err);
+		jobs_fail(j, &err);
 	} else if (corral_session_run(j->owner->session, j->argv, &how, &result, &err) != 0) {
-		fail_job(j, &err);
+		jobs_fail(j, &err);
 	} else if (j->client >= 0) {
 		j->result = result; /* until the daemon gets it */
 	} else {
-		report_limit(j, result);
+		jobs_report_limit(j, result);
 		jobs_send_result(j, result);
 		corral_result_free(result);
 	}
@@ -349,7 +225,7 @@ static void refuse_job(struct job *j, const char *why) {
 
 	(void)snprintf(err.layer, sizeof err.layer, "session");
 	(void)snprintf(err.message, sizeof err.message, "%s", why);
-	fail_job(j, &err);
+	jobs_fail(j, &err);
 }
 
 static void close_all(struct job *j) {

@@ -145,6 +145,14 @@ void supervisor_direct_send_error(const struct job *j, const struct corral_error
 void supervisor_direct_end(struct job *j);
 void supervisor_direct_flush(struct supervisor *s);
 
+/* ---- jobs_result.c ---- */
+
+/* The messages about the end of a command that ran, or that could not. */
+void jobs_send_result(struct job *j, const struct corral_result *result);
+void jobs_fail(struct job *j, const struct corral_error *err);
+/* A limit of the session ended the command: this is in the session's record too. */
+void jobs_report_limit(const struct job *j, const struct corral_result *result);
+
 /* ---- jobs.c ---- */
 
 /* "NAME=value" for each member; the caller frees the texts and the array. */
@@ -154,8 +162,6 @@ char **jobs_variables(json_t *object);
  * waits for its turn, or was refused. */
 struct job *jobs_start(struct supervisor *s, struct wire_message *m);
 
-/* The message about the end of a command of the short way that ran. */
-void jobs_send_result(struct job *j, const struct corral_result *result);
 void jobs_free(struct job *j);
 
 /* The same for a command of the short way; takes the job. */

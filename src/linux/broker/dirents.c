@@ -138,7 +138,8 @@ static int hold_large(const struct resolved *p) {
 	return openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* By its descriptor: the file that was checked, whatever its name means now. */
+/* By its descriptor: the name may belong to another file by now than to the one that was checked.
+ */
 static long link_file(int fd, const struct resolved *to) {
 	struct text path = caller_fd_path(fd);
 
