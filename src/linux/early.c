@@ -19,7 +19,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -115,25 +114,6 @@ static _Noreturn void early_run(struct early *e) {
 
 static int early_main(void *arg) {
 	early_run(arg);
-}
-
-/* Where a filter around this run refuses the call, it has refused the moves, too. */
-static bool is_unmoved(const struct early *e) {
-	unsigned char now[PROCESSORS_SIZE];
-	long len = raw_call(SYS_sched_getaffinity, 0, sizeof now, raw_pointer(now));
-	return len == (long)e->allowed.len && memcmp(now, e->allowed.mask, (size_t)len) == 0;
-}
-
-long early_restore(const struct early *e) {
-	long rc = set_processors(0, &e->allowed);
-	if (rc == -EINVAL) { /* the host has taken all of them from its cgroup: all that it has */
-		struct processors all = {.len = e->allowed.len};
-		for (size_t i = 0; i < all.len; i++) {
-			all.mask[i] = 0xff;
-		}
-		rc = set_processors(0, &all);
-	}
-	return rc == 0 || is_unmoved(e) ? 0 : rc;
 }
 
 bool early_has_quotas(const struct early *e) {

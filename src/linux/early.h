@@ -14,9 +14,7 @@
  * The kernel often puts a new process on the processor of its parent, where it would run after the
  * plan or delay it; so the CPU affinity mask of the early process moves it to another one.  If it
  * sleeps when the order comes, or has not run yet, the supervisor moves it to its own processor,
- * because it sleeps next itself and waking another processor takes long in a virtual machine.  The
- * first process gets the supervisor's mask back before anything else (early_restore()).  That mask
- * is then an explicit one: the run does not use a processor that its cgroup gets later.
+ * because it sleeps next itself and waking another processor takes long in a virtual machine.
  *
  * While it waits, the early process takes steps of layers that no plan changes and that a process
  * can take in these namespaces for the one that it clones: it brings up lo, resets the signal
@@ -40,10 +38,6 @@
 /* In the first process: the early process has lowered the limits of layer quotas to those of a run
  * without --allow-nested.  Accepts NULL. */
 bool early_has_quotas(const struct early *e);
-
-/* In the first process, at once: gives it the CPU affinity mask of the supervisor.  0, or -errno if
- * it has another one and cannot get it. */
-long early_restore(const struct early *e);
 
 /* Lets the early process clone the first process, with the flags and the cgroup of args, and reaps
  * it.  The pid, and *ret_pidfd.  0: it has no namespaces, and there is no first process.  -1 with

@@ -152,6 +152,21 @@ static _Noreturn void start_zygote(struct kit *k) {
 	_exit(0);
 }
 
+/* Before layer limits, which may leave fewer processors to the command. */
+static void restore_affinity(struct kit *k) {
+	long rc = processors_restore(0, &k->affinity);
+	struct err e = {0};
+
+	if (rc != 0) {
+		errno = (int)-rc;
+		(void)err_sys(&e, "exec", "cannot restore the CPU affinity of the run");
+		k->start_failed = true;
+		init_fail(k, &e);
+	}
+	/* Pid 1 or the guard, which continues beside the command when this process calls execve. */
+	(void)processors_restore(getppid(), &k->affinity);
+}
+
 /* Runs in pid 1's memory (CLONE_VM) until execve. */
 static int command_main(void *arg) {
 	struct kit *k = arg;
@@ -160,6 +175,7 @@ static int command_main(void *arg) {
 	sigset_t none;
 
 	timings_stamp(k->timings, STEP_FORK);
+	restore_affinity(k);
 	choose_session(k);
 	if (k->warm == NULL) { /* zygote and leaders handle no signal */
 		sigemptyset(&none);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "linux/processors.h"
 #include "plan/plan.h"
 
 #include <linux/filter.h>
@@ -38,6 +39,8 @@ struct kit {
 	struct run_state *run_state; /* shared with the parent */
 	struct timings *timings;     /* likewise; NULL: not wanted */
 	const struct early *early;   /* which has taken the steps of linux/early.h; NULL: none */
+	struct processors affinity;  /* the supervisor's mask, which each process of the run gets
+				      * back when its part of the set-up is done */
 	int warden_fd;               /* pidfd of the warden or supervisor above; -1: none */
 
 	/* user */

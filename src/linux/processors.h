@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Keeps `count` of the processors in the mask, from number `first` on, with wrap-around.
  * Returns how many are left. */
@@ -42,5 +43,16 @@ bool processors_are_several(const struct processors *p);
 /* All but one, or one alone. */
 void processors_without(struct processors *p, unsigned number);
 void processors_only(struct processors *p, unsigned number);
+
+/* A new process often starts on another processor, where it waits for those that run there, or for
+ * a halted one to wake up.  Processes that clone each other and then sleep are faster on one.  So
+ * the first process stays where it is while it sets the sandbox up, with the processes that it
+ * clones.  The mask that they get back is an explicit one: the run does not use a processor that
+ * its cgroup gets later.  System calls only; where the kernel refuses, nothing has changed. */
+void processors_stay(void);
+
+/* Gives a process, 0: this one, the mask that it had before.  0, or -errno if it has another one
+ * and cannot get it.  System calls only. */
+long processors_restore(pid_t pid, const struct processors *p);
 
 #endif

@@ -16,8 +16,9 @@
  *    memory, and the caller may have had threads: until execve it makes only system calls.
  *    An early process has made the namespaces meanwhile, if there is one: then it calls clone3().
  *    Without namespaces clone() is enough, and the process becomes the outer warden.
- * 3. The first process enters the layers in the order of layers.c, then calls init_run()
- *    (linux/init.c), which clones the command and serves it until it ends.
+ * 3. The first process stays on its processor (linux/processors.h), enters the layers in the order
+ *    of layers.c, then calls init_run() (linux/init.c), which clones the command and serves it
+ * until it ends.
  * 4. The supervisor closes its copies of the child's descriptors and returns.
  *
  * The channel is a SOCK_SEQPACKET pair: a message arrives whole or not at all.  Every
@@ -202,11 +203,9 @@ static _Noreturn void child_main(struct kit *k) {
 	struct err e = {0};
 
 	timings_stamp(k->timings, STEP_CLONE);
+	processors_stay();
 	if (k->early == NULL) {
 		signals_reset();
-	} else if ((errno = (int)-early_restore(k->early)) != 0) {
-		(void)err_sys(&e, "spawn", "cannot restore the CPU affinity of the run");
-		init_fail(k, &e);
 	}
 	timings_stamp(k->timings, STEP_SIGNALS);
 	if (plan_lacks_namespaces(k->plan)) {
@@ -294,6 +293,7 @@ static int start_child(struct kit *k, const struct spawn_request *r, struct chil
 	sigfillset(&all);
 	signal_mask(SIG_SETMASK, &all, &before);
 	secrets_inherit(k->secrets, true);
+	processors_read(&k->affinity);
 	timings_stamp(k->timings, STEP_PREPARE);
 	long pid = plan_lacks_namespaces(k->plan) ? clone_warden(&pidfd)
 						  : clone_init(k, r->early, &pidfd);

@@ -24,10 +24,10 @@
  *  E8  the early process (linux/early.h), which shares the supervisor's memory, makes raw system
  *      calls only, writes to its own struct and stack alone, and blocks every signal; it takes
  *      only steps of layers that no plan changes, none that changes the shared memory's
- *      attributes, and executes nothing; it ends with the thread that started it, and the first
- *      process has the supervisor's CPU affinity mask before it does anything.  A run without
- *      it, or whose early process made no namespaces, runs all the same; one whose early process
- *      was killed ends; and no first process is cloned twice. */
+ *      attributes, and executes nothing; it ends with the thread that started it.  The command
+ *      has the supervisor's CPU affinity mask before it is executed.  A run without it, or whose
+ * early process made no namespaces, runs all the same; one whose early process was killed ends; and
+ * no first process is cloned twice. */
 #ifndef CORRAL_LINUX_SPAWN_H
 #define CORRAL_LINUX_SPAWN_H
 

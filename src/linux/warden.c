@@ -131,6 +131,7 @@ static _Noreturn void outer_run(struct warden *w) {
 	const int kept[] = {w->kit->channel_fd, w->above, w->below, w->reaper.children};
 
 	fd_close_all_but(kept, ARRAY_LEN(kept));
+	(void)processors_restore(0, &w->kit->affinity); /* it can wait on one processor, too */
 	sched_slice_shorten();
 	if (wait_for_cause(w) != CAUSE_BELOW) {
 		(void)wait_below(w, INNER_FIRST_MS); /* either way everything is killed next */
@@ -174,6 +175,7 @@ static _Noreturn void inner_run(struct warden *w) {
 	struct run_state *run_state = w->kit->run_state;
 
 	fd_close_all_but(kept, ARRAY_LEN(kept));
+	(void)processors_restore(0, &w->kit->affinity); /* it can wait on one processor, too */
 	sched_slice_shorten();
 	if (wait_for_cause(w) == CAUSE_CLOCK && !run_state->ended) {
 		run_state->timed_out = 1;

@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "linux/kernel_api.h"
+#include "linux/processors.h"
 #include "test.h"
 
 #include <errno.h>
@@ -79,11 +80,16 @@ static pid_t child_of(pid_t pid) {
 	return fd < 0 || read(fd, text, sizeof text - 1) <= 0 ? 0 : (pid_t)strtol(text, NULL, 10);
 }
 
+static struct processors of_supervisor;
+
+/* As child_main() of linux/spawn.c and the processes that it becomes. */
 static void restored_process(void *arg) {
 	(void)arg;
-	int rc = early_restore(started) == 0 ? (int)syscall(SYS_sched_getaffinity, 0,
-							    sizeof seen->allowed, &seen->allowed)
-					     : -1;
+	processors_stay();
+	int rc = processors_restore(0, &of_supervisor) == 0
+			 ? (int)syscall(SYS_sched_getaffinity, 0, sizeof seen->allowed,
+					&seen->allowed)
+			 : -1;
 	_exit(rc > 0 ? 0 : 1);
 }
 
@@ -164,7 +170,7 @@ static void check_affinity(bool wait) {
 	for (int i = 0; wait && i < PATIENCE_MS && !sleeps(child_of(getpid())); i++) {
 		(void)poll(NULL, 0, 1);
 	}
-	started = e;
+	processors_read(&of_supervisor);
 	REQUIRE(early_clone(e, &args, restored_process, NULL, &pidfd) > 0);
 	CHECK(syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0);
 	CHECK_INT(info.si_status, 0);
