@@ -9,8 +9,8 @@ struct early;
 /* NULL: there is none, because only one processor is there or the kernel refused a process. */
 struct early *early_start(void);
 
-/* Kills and reaps the early process unless spawn() of the backend has used it, and frees it.
- * Accepts NULL. */
+/* Reaps the early process and those that it started, frees it, and kills them before unless spawn()
+ * of the backend has used it.  Accepts NULL. */
 void early_free(struct early *e);
 
 #endif

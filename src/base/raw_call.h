@@ -7,6 +7,7 @@
 #define CORRAL_BASE_RAW_CALL_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 static inline long raw_call6(long nr, const long a[6]) {
@@ -61,5 +62,64 @@ static inline long raw_call6(long nr, const long a[6]) {
 #define raw_call(nr, ...) raw_call6(nr, (const long[6]){__VA_ARGS__})
 
 #define raw_pointer(p) ((long)(intptr_t)(p))
+
+/* clone(2) of a process that runs main(arg) on another stack, whose end is given, and must not
+ * return.  Its pid, which is also stored at pid, or -errno: libc's clone() sets errno. */
+static inline long raw_clone(long flags, void *stack_end, int *pid, void (*main)(void *arg),
+			     void *arg) {
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = 0;
+	long result;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %[arg], %%rdi\n\t"
+			 "call *%[main]\n\t"
+			 "hlt\n"
+			 "1:"
+			 : "=a"(result)
+			 : "a"(SYS_clone), "D"(flags), "S"(stack_end), "d"(pid),
+			   "r"(r10), [main] "r"(main), [arg] "r"(arg)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = SYS_clone;
+	register long x0 __asm__("x0") = flags;
+	register void *x1 __asm__("x1") = stack_end;
+	register int *x2 __asm__("x2") = pid;
+	register long x3 __asm__("x3") = 0;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "mov x0, %[arg]\n\t"
+			 "blr %[main]\n\t"
+			 "brk 0\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), [main] "r"(main), [arg] "r"(arg)
+			 : "memory");
+	return x0;
+#else
+	register long a7 __asm__("a7") = SYS_clone;
+	register long a0 __asm__("a0") = flags;
+	register void *a1 __asm__("a1") = stack_end;
+	register int *a2 __asm__("a2") = pid;
+	register long a3 __asm__("a3") = 0;
+
+	__asm__ volatile("ecall\n\t"
+			 "bnez a0, 1f\n\t"
+			 "mv a0, %[arg]\n\t"
+			 "jalr %[main]\n\t"
+			 "ebreak\n"
+			 "1:"
+			 : "+r"(a0)
+			 : "r"(a7), "r"(a1), "r"(a2), "r"(a3), [main] "r"(main), [arg] "r"(arg)
+			 : "memory");
+	return a0;
+#endif
+}
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define IN_CONTAINER "in a container, unmask /proc or allow mounts: `corral status` names the flag"
+#define IN_CHROOT "this process is in a chroot; enter it with pivot_root instead"
 #define APPARMOR                                                                                   \
 	"load the AppArmor profile packaging/apparmor/corral, or sysctl "                          \
 	"kernel.apparmor_restrict_unprivileged_userns=0"
@@ -39,7 +40,7 @@ const struct remedy_row remedy_rows[] = {
 	{"gate", EAGAIN, PROCESSES},
 	{"init", EAGAIN, PROCESSES},
 	{"mounts", EACCES, APPARMOR},
-	{"mounts", EINVAL, "this process is in a chroot; enter it with pivot_root instead"},
+	{"mounts", EINVAL, IN_CHROOT},
 	{"mounts", 0, IN_CONTAINER},
 	{"namespaces", ENOSPC,
 	 "raise user.max_user_namespaces (sysctl), or do not run in another sandbox"},
@@ -47,6 +48,9 @@ const struct remedy_row remedy_rows[] = {
 	 /* `corral status` observes which of them it is */
 	 "allow user namespaces, by a sysctl or in the container's seccomp profile"},
 	{"network", EACCES, APPARMOR},
+	{"pivot", EACCES, APPARMOR},
+	{"pivot", EINVAL, IN_CHROOT},
+	{"pivot", 0, IN_CONTAINER},
 	{"quotas", EACCES, APPARMOR},
 	{"quotas", 0, IN_CONTAINER},
 	{"spawn", EAGAIN, PROCESSES},

@@ -6,8 +6,11 @@
  * Fails:    open: without it clone3() makes the namespaces, later. */
 #include "linux/early.h"
 
+#include "base/auto.h"
+#include "base/fd.h"
 #include "base/raw_call.h"
 #include "base/signal_mask.h"
+#include "linux/early_network.h"
 #include "linux/kernel_api.h"
 #include "linux/layers/unplanned.h"
 #include "linux/processors.h"
@@ -15,18 +18,20 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* The first process runs on it, too.  Pages that are not touched cost nothing. */
 #define STACK ((size_t)1024 * 1024)
 #define GUARD ((size_t)64 * 1024)
+/* Of the network process, which makes system calls only. */
+#define NETWORK_STACK ((size_t)64 * 1024)
+/* From low addresses to high: guard, stack of the network process, guard, stack. */
+#define MAPPED (GUARD + NETWORK_STACK + GUARD + STACK)
 /* At the top of the mapping, for struct early. */
 #define SLOT ((size_t)2048)
 
@@ -46,26 +51,16 @@ struct early {
 	void *arg;
 	pid_t first; /* the pid of the first process, by CLONE_PARENT_SETTID; 0: none */
 	int pidfd;
+	int own_pidfd; /* a duplicate: the caller closes the other one; -1 */
+	struct early_network network;
 };
 _Static_assert(sizeof(struct early) <= SLOT, "a struct that fits");
 
 /* ---- the early process: system calls only (E8) ---- */
 
-static bool bring_up_loopback(void) {
-	struct ifreq up = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	long fd = raw_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0) {
-		return false;
-	}
-	long r = raw_call(SYS_ioctl, fd, 0x8914 /* SIOCSIFFLAGS */, raw_pointer(&up));
-	(void)raw_call(SYS_close, fd); /* nothing useful can be done about a failing close */
-	return r == 0;
-}
-
 /* PR_SET_PDEATHSIG last: the kernel clears it when a process gets other credentials. */
 static bool make_namespaces(const struct early *e) {
-	return raw_call(SYS_unshare, CLONE_NEWUSER | EARLY_SPACES) == 0 && bring_up_loopback() &&
+	return raw_call(SYS_unshare, CLONE_NEWUSER | EARLY_SPACES) == 0 &&
 	       raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && /* E8 */
 	       raw_call(SYS_getppid, 0) == e->parent;
 }
@@ -97,9 +92,15 @@ static void wait_for_order(struct early *e) {
 	}
 }
 
+static bool clone_network(struct early *e) {
+	char *stack_end = (char *)e + SLOT - STACK - GUARD;
+
+	return early_network_clone(&e->network, stack_end) == 0;
+}
+
 static _Noreturn void early_run(struct early *e) {
 	begin(e);
-	if (make_namespaces(e) && capabilities_drop_bounding() == 0) {
+	if (make_namespaces(e) && clone_network(e) && capabilities_drop_bounding() == 0) {
 		e->has_quotas = quotas_lower(false) == 0;
 		signals_reset();
 		wait_for_order(e);
@@ -114,6 +115,10 @@ static _Noreturn void early_run(struct early *e) {
 
 static int early_main(void *arg) {
 	early_run(arg);
+}
+
+long early_join(const struct early *e, int supervisor) {
+	return early_network_join(&e->network, supervisor);
 }
 
 bool early_has_quotas(const struct early *e) {
@@ -134,7 +139,7 @@ bool early_has_quotas(const struct early *e) {
 static void unmap(struct early *e) {
 	char *end = (char *)e + SLOT;
 
-	(void)munmap(end - STACK - GUARD, GUARD + STACK); /* cannot fail for a mapping */
+	(void)munmap(end - MAPPED, MAPPED); /* cannot fail for a mapping */
 }
 
 /* Without a system call: the vDSO has it. */
@@ -144,25 +149,37 @@ static unsigned current_processor(void) {
 	return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
+/* The struct, at the end of a new mapping. */
+static struct early *map_stacks(void) {
+	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+	char *place = mmap(NULL, MAPPED, PROT_NONE, anonymous, -1, 0);
+	if (place == MAP_FAILED) {
+		return NULL;
+	}
+	struct early *e = (struct early *)(void *)(place + MAPPED - SLOT);
+	if (mprotect(place + MAPPED - STACK, STACK, PROT_READ | PROT_WRITE) != 0 ||
+	    mprotect(place + GUARD, NETWORK_STACK, PROT_READ | PROT_WRITE) != 0) {
+		unmap(e);
+		return NULL;
+	}
+	return e;
+}
+
 struct early *early_start(void) {
 	const int shared = CLONE_VM | CLONE_FILES;
 	struct processors allowed;
 	sigset_t all, before;
 
 	processors_read(&allowed);
-	if (SANITIZED || !processors_are_several(&allowed)) {
+	struct early *e = SANITIZED || !processors_are_several(&allowed) ? NULL : map_stacks();
+	if (e == NULL) {
 		return NULL;
 	}
-	char *place = mmap(NULL, GUARD + STACK, PROT_NONE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (place == MAP_FAILED) {
-		return NULL;
-	}
-	struct early *e = (struct early *)(void *)(place + GUARD + STACK - SLOT);
-	if (mprotect(place + GUARD, STACK, PROT_READ | PROT_WRITE) != 0) {
+	if (early_network_open(&e->network) != 0) {
 		unmap(e);
 		return NULL;
 	}
+	e->own_pidfd = -1;
 	e->parent = getpid();
 	e->allowed = allowed;
 	e->cpu = current_processor();
@@ -171,6 +188,7 @@ struct early *early_start(void) {
 	e->pid = clone(early_main, e, shared, e);
 	signal_mask(SIG_SETMASK, &before, NULL);
 	if (e->pid < 0) {
+		(void)early_network_end(&e->network, false); /* there is none */
 		unmap(e);
 		return NULL;
 	}
@@ -180,20 +198,10 @@ struct early *early_start(void) {
 	return e;
 }
 
-/* Returns true if it was killed.  SIGSTOP cannot be blocked: if another process of the user stopped
- * it, it is continued, because the supervisor waits here without a time-out. */
+/* Returns true if it was killed. */
 static bool reap(struct early *e) {
-	for (;;) {
-		siginfo_t info = {.si_code = 0};
-		long r = syscall(SYS_waitid, P_PID, e->pid, &info, WEXITED | WSTOPPED | __WALL,
-				 NULL);
-		if (r == 0 && info.si_code == CLD_STOPPED) {
-			(void)kill(e->pid, SIGCONT); /* not reaped: the pid is its own */
-		} else if (r == 0 || errno != EINTR) {
-			e->reaped = true;
-			return info.si_code != CLD_EXITED;
-		}
-	}
+	e->reaped = true;
+	return early_reap(e->pid);
 }
 
 /* This thread sleeps next, and waking another processor takes long.  A process that runs stays
@@ -228,6 +236,7 @@ long early_clone(struct early *e, const struct clone_args *args, void (*child)(v
 	bool killed = reap(e);
 	if (e->first > 0) {
 		*ret_pidfd = e->pidfd;
+		e->own_pidfd = fd_duplicate(e->pidfd, 3);
 		if (killed) { /* or it ended by itself */
 			(void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0U);
 		}
@@ -246,5 +255,10 @@ void early_free(struct early *e) {
 		(void)kill(e->pid, SIGKILL); /* not reaped: the pid is its own */
 		(void)reap(e);
 	}
+	if (early_network_end(&e->network, e->first <= 0) && e->own_pidfd >= 0) {
+		/* It may have sent the namespace before, or not. */
+		(void)syscall(SYS_pidfd_send_signal, e->own_pidfd, SIGKILL, NULL, 0U);
+	}
+	drop_fd(&e->own_pidfd);
 	unmap(e);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the namespaces of a run while the supervisor resolves the policy and plans.
  *
- *   supervisor ──clone(VM|FILES)──> early process ── unshare(user, net, mount, ipc, uts)
- *       │ plans, prepares                 │ steps that no plan changes
- *       └──── order: clone ──────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)──> pid 1
+ *   supervisor ──clone(VM|FILES)──> early process ── unshare(user, mount, ipc, uts)
+ *       │ plans, prepares                 ├──clone(VM|FILES|PARENT)──> network process
+ *       │                                 │ steps that no plan changes       │ unshare(net)
+ *       └──── order: clone ──────────────>┴──clone3(PARENT|NEWPID|NEWCGROUP)─│─> pid 1
+ *                                                                            └──────┴ joins
  *
- * A new network namespace costs as much as a plan.  So a process that shares the supervisor's
- * memory and descriptors makes the namespaces on another processor meanwhile.  When the plan is
+ * Namespaces cost as much as a plan.  So a process that shares the supervisor's memory and
+ * descriptors makes them on another processor meanwhile, and the network namespace, which takes
+ * longest, is made while pid 1 mounts (linux/early_network.h).  When the plan is
  * ready, this process clones the sandbox's first process and exits.  The first process has a copy
  * of the supervisor's memory as it is then, and is its child, exactly as after a clone3() of the
  * supervisor.
@@ -17,11 +20,10 @@
  * because it sleeps next itself and waking another processor takes long in a virtual machine.
  *
  * While it waits, the early process takes steps of layers that no plan changes and that a process
- * can take in these namespaces for the one that it clones: it brings up lo, resets the signal
- * handlers, empties the capability bounding set, and lowers the limits of layer quotas.  A host
- * where /proc/sys is read-only refuses the limits; then the layer decides.  Layers inherited and
- * user are not among them: part of what they change belongs to the memory, which is still the
- * supervisor's.
+ * can take in these namespaces for the one that it clones: it resets the signal handlers, empties
+ * the capability bounding set, and lowers the limits of layer quotas.  A host where /proc/sys is
+ * read-only refuses the limits; then the layer decides.  Layers inherited and user are not among
+ * them: part of what they change belongs to the memory, which is still the supervisor's.
  *
  * linux/spawn.h has the invariant, E8. */
 #ifndef CORRAL_LINUX_EARLY_H
@@ -32,12 +34,16 @@
 #include <linux/sched.h>
 #include <stdbool.h>
 
-/* Beside the user namespace. */
-#define EARLY_SPACES (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET)
+/* Beside the user and the network namespace. */
+#define EARLY_SPACES (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* In the first process: the early process has lowered the limits of layer quotas to those of a run
  * without --allow-nested.  Accepts NULL. */
 bool early_has_quotas(const struct early *e);
+
+/* In the first process: enters the network namespace, whose lo is up.  0, or -errno, as
+ * early_network_join(). */
+long early_join(const struct early *e, int supervisor);
 
 /* Lets the early process clone the first process, with the flags and the cgroup of args, and reaps
  * it.  The pid, and *ret_pidfd.  0: it has no namespaces, and there is no first process.  -1 with

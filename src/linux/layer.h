@@ -51,6 +51,7 @@ struct kit {
 
 	/* mounts */
 	bool follow; /* send the mount namespace to the supervisor (linux/follow.c, ask_file.c) */
+	int root_fd; /* the new root, until layer pivot has entered it; -1: none */
 	int view_fd; /* the mount namespace, until pid 1 sends it; -1: none, or sent */
 	/* overlayfs upperdir and workdir; -1: none */
 	int cow_upper, cow_work;
@@ -163,7 +164,7 @@ struct layer {
 extern const struct layer *const layers[];
 
 extern const struct layer layer_scratch, layer_idmap, layer_cgroup, layer_inherited, layer_mounts,
-	layer_network, layer_hostname, layer_quotas, layer_terminal, layer_directory, layer_limits,
-	layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
+	layer_network, layer_pivot, layer_hostname, layer_quotas, layer_terminal, layer_directory,
+	layer_limits, layer_capabilities, layer_landlock, layer_descriptors, layer_seccomp;
 
 #endif

@@ -17,8 +17,10 @@ const struct layer *const layers[] = {
 	&layer_inherited,    /* while /proc/self is the host's, and before the set-up's work */
 	&layer_idmap,        /* every later layer needs the capabilities of the mapped id */
 	&layer_quotas,       /* while the host's writable /proc/sys is still mounted */
-	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas */
 	&layer_mounts,       /* needs CAP_SYS_ADMIN and the old root; Landlock would forbid it */
+	&layer_network,      /* needs CAP_NET_ADMIN, and /proc/sys like quotas; below the mounts, which
+				take as long as the namespace that it waits for */
+	&layer_pivot,        /* the last layer that needs the old root is above */
 	&layer_hostname,     /* needs CAP_SYS_ADMIN */
 	&layer_terminal,     /* the pty comes from the new devpts */
 	&layer_directory,    /* the working directory is in the new root */

@@ -4,7 +4,8 @@
  * Theory.  Processes:
  *
  *   supervisor ──clone3──> pid 1 ──clone(VM|VFORK)──> command        with a pid namespace
- *        └──────clone(VM)──> early process (linux/early.h): clones pid 1 in its place
+ *        ├──────clone(VM)──> early process (linux/early.h): clones pid 1 in its place
+ *        └──────clone(VM)──> network process (linux/early_network.h): its network namespace
  *   supervisor ──clone──> outer warden ──> inner warden ──> guard ──> command     without
  *        └──────clone──> gate (linux/gate_process.c), only with a filtered network
  *
@@ -14,7 +15,8 @@
  * 2. clone3() creates the first process together with its user, mount, pid, IPC, UTS,
  *    cgroup and network namespaces, in the run's cgroup.  It has a copy of the caller's
  *    memory, and the caller may have had threads: until execve it makes only system calls.
- *    An early process has made the namespaces meanwhile, if there is one: then it calls clone3().
+ *    An early process has made the namespaces meanwhile, if there is one: then it calls clone3(),
+ *    and layer network joins the network namespace.
  *    Without namespaces clone() is enough, and the process becomes the outer warden.
  * 3. The first process stays on its processor (linux/processors.h), enters the layers in the order
  *    of layers.c, then calls init_run() (linux/init.c), which clones the command and serves it
@@ -30,6 +32,7 @@
  *   pid 1             the kernel; end-of-file on the channel  SIGKILL to the whole namespace
  *   warden or guard   linux/warden.h                          the others end the run
  *   early process     waitid(2) in early_clone()              the caller gets an error, or "lost"
+ *   network process   waitid(2) in early_free()               "lost": the supervisor kills pid 1
  *   gate              end-of-file on its channel              connect(2) fails in the sandbox
  *   any, in set-up    REPORT_ERROR or end-of-file             the caller gets the error
  *
@@ -277,8 +280,8 @@ static long clone_init(struct kit *k, struct early *early, int *ret_pidfd) {
 		return pid;
 	}
 	args.flags |= CLONE_NEWUSER | EARLY_SPACES;
-	if (!k->plan->own_net) {
-		args.flags &= ~(uint64_t)CLONE_NEWNET;
+	if (k->plan->own_net) {
+		args.flags |= CLONE_NEWNET;
 	}
 	pid = sys_clone3(&args);
 	*ret_pidfd = pidfd;
@@ -513,6 +516,7 @@ static struct kit kit_of(struct arena *a, const struct spawn_request *r) {
 		.warden_fd = -1,
 		.beneath_fd = -1,
 		.view_fd = -1,
+		.root_fd = -1,
 		.cgroup_fd = -1,
 		.want_pty = r->terminal,
 		.rows = r->rows,

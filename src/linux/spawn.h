@@ -21,13 +21,13 @@
  *  E7  a run leaves no process, mount, cgroup or file behind, and nothing in the workspace
  *      that the command did not write; nor when its processes were killed, except for the
  *      control group and mount points in its private home, which the next run removes.
- *  E8  the early process (linux/early.h), which shares the supervisor's memory, makes raw system
- *      calls only, writes to its own struct and stack alone, and blocks every signal; it takes
- *      only steps of layers that no plan changes, none that changes the shared memory's
- *      attributes, and executes nothing; it ends with the thread that started it.  The command
- *      has the supervisor's CPU affinity mask before it is executed.  A run without it, or whose
- * early process made no namespaces, runs all the same; one whose early process was killed ends; and
- * no first process is cloned twice. */
+ *  E8  the early process and the network process (linux/early.h), which share the supervisor's
+ *      memory, make raw system calls only, write to their own struct and stacks alone, and block
+ *      every signal; they take only steps of layers that no plan changes, none that changes the
+ *      shared memory's attributes, and execute nothing; they end with the thread that started
+ *      them.  The command has the supervisor's CPU affinity mask before it is executed.  A run
+ *      without these processes, or to which the kernel refused a namespace, runs all the same;
+ *      one of whose processes was killed ends; and no first process is cloned twice. */
 #ifndef CORRAL_LINUX_SPAWN_H
 #define CORRAL_LINUX_SPAWN_H
 

@@ -60,7 +60,7 @@ def register(suite):
     def _(box):
         common = ("start", "options", "probe", "policy", "plan", "check", "records", "streams", "prepare", "clone", "signals")
         ends = ("server", "fork", "start seccomp", "execve", "command", "end", "report", "finish", "result")
-        for level, own in (("full", ("enter user", "enter network", "enter mounts", "enter landlock")),
+        for level, own in (("full", ("enter user", "enter mounts", "enter network", "enter pivot", "enter landlock")),
                            ("standard", ("wardens", "enter scratch", "enter landlock"))):
             result = shape(box.json("--level", level, "--timings", "sleep", "0.2"))
             in_order(steps_of(result), *common, *own, *ends)

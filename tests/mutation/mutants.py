@@ -164,7 +164,7 @@ STEPS = {
         "NS19", ("landlock",)),
     "root: size": step(MOUNTS, '{"size", decimal(k->plan->tmp_size, digits)},', "", "RS04"),
     "root: the old one is left": step(
-        MOUNTS, 'umount2(".", MNT_DETACH) != 0 || ',
+        "linux/layers/pivot.c", 'umount2(".", MNT_DETACH) != 0 || ',
         "",
         "FS01 FS02 FS20 NS19", ("landlock",)),
     "root: mask file is unlinked": step(MOUNTS, "unlinkat(g->root, MASK_NAME, 0) != 0 ||", "", "MT26"),

@@ -82,6 +82,7 @@ HAND_OVER = ("run/run.c",
 
 NO_MOUNTS = [
     (MOUNTS, ".namespaces = true, .enter = mounts_enter}", ".namespaces = true}"),
+    (LAYERS, "&layer_pivot,", ""),
     LANDLOCK_WITHOUT_MOUNTS,
     # The ptmx of the host's devpts is for root.
     ("linux/layers/terminal.c", '"/dev/pts/ptmx"', '"/dev/ptmx"'),
@@ -122,8 +123,8 @@ SWITCHES = {
     ],
     "dumpable": [("linux/layers/idmap.c", "if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {", "if (0) {")],
     "hidepid": [(MOUNTS, '"proc", options, ARRAY_LEN(options),', '"proc", options, 0,')],
-    "netns": [(EARLY, " | CLONE_NEWNET)", ")"), (LAYERS, "&layer_network,", "")],
-    "utsns": [(EARLY, "CLONE_NEWUTS | ", ""), (LAYERS, "&layer_hostname,", "")],
+    "netns": [(SPAWN, "\t\targs.flags |= CLONE_NEWNET;\n", ""), (LAYERS, "&layer_network,", "")],
+    "utsns": [(EARLY, " | CLONE_NEWUTS)", ")"), (LAYERS, "&layer_hostname,", "")],
     # A queue file system belongs to its namespace; the host's cannot be mounted from inside.
     "ipcns": [
         (EARLY, "CLONE_NEWIPC | ", ""),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The early process: the first process that it clones, and that it leaves no trace (E8). */
+/* The early process and the network process: the first process that they serve, and that they leave
+ * no trace (E8). */
 #include "linux/early.h"
 
 #include "base/auto.h"
@@ -12,12 +13,15 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +32,8 @@
 struct seen {
 	pid_t pid;
 	int value;
-	bool ignored, own_net, own_mounts, bounded, has_quotas, nests;
+	long joined; /* the result of early_join() */
+	bool ignored, own_net, own_mounts, bounded, has_quotas, nests, lo_is_up;
 	cpu_set_t allowed;
 };
 
@@ -43,9 +48,18 @@ static bool is_other(const char *path, const struct stat *ours) {
 	return stat(path, &st) == 0 && st.st_ino != ours->st_ino;
 }
 
+static bool lo_is_up(void) {
+	struct ifreq lo = {.ifr_name = "lo"};
+	auto_fd fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &lo) == 0 && (lo.ifr_flags & IFF_UP) != 0;
+}
+
 static void first_process(void *arg) {
 	struct sigaction now;
 
+	seen->joined = early_join(started, -1);
+	seen->lo_is_up = lo_is_up();
 	seen->pid = getpid();
 	seen->value = *(int *)arg;
 	seen->ignored = sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
@@ -66,7 +80,7 @@ static struct early *start(void) {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		_exit(unshare(CLONE_NEWUSER | EARLY_SPACES) == 0 ? 0 : 1);
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNET | EARLY_SPACES) == 0 ? 0 : 1);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? early_start() : NULL;
 }
@@ -137,7 +151,9 @@ TEST(the_first_process_has_the_memory_of_the_order_and_new_namespaces) {
 	CHECK_INT(seen->pid, 1);
 	CHECK_INT(seen->value, 2);
 	CHECK(!seen->ignored);
+	CHECK_INT(seen->joined, 0);
 	CHECK(seen->own_net);
+	CHECK(seen->lo_is_up);
 	CHECK(seen->own_mounts);
 	CHECK(seen->bounded);
 	CHECK(!seen->has_quotas || !seen->nests);
@@ -186,6 +202,13 @@ TEST(the_first_process_has_the_affinity_of_the_supervisor) {
 	check_affinity(true);
 }
 
+static bool load(struct sock_filter *rows, size_t n) {
+	const struct sock_fprog filter = {.len = (unsigned short)n, .filter = rows};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 /* Refuses sched_setaffinity(2), as the filters of some services and of a run with --cpus do. */
 static bool refuse_affinity(void) {
 	struct sock_filter rows[] = {
@@ -194,10 +217,20 @@ static bool refuse_affinity(void) {
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog filter = {.len = sizeof rows / sizeof rows[0], .filter = rows};
+	return load(rows, sizeof rows / sizeof rows[0]);
+}
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+/* What happens to unshare(CLONE_NEWNET), by which the network process makes its namespace. */
+static bool answer_network(uint32_t action) {
+	struct sock_filter rows[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLONE_NEWNET, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	return load(rows, sizeof rows / sizeof rows[0]);
 }
 
 TEST(it_works_where_the_affinity_must_not_change) {
@@ -253,7 +286,28 @@ TEST(one_that_was_killed_leaves_no_first_process) {
 	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
 }
 
-TEST(one_that_was_stopped_is_continued) {
+/* The younger of two children of a process; 0: there is one child or none. */
+static pid_t second_child_of(pid_t pid) {
+	char path[64], text[64] = "";
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *more =
+		fd < 0 || read(fd, text, sizeof text - 1) <= 0 ? NULL : strchr(text, ' ');
+	return more == NULL ? 0 : (pid_t)strtol(more, NULL, 10);
+}
+
+/* While it makes the namespace, which takes half a millisecond. */
+static bool stop_network_process(void) {
+	pid_t pid = 0;
+
+	for (int i = 0; i < 1000000 && pid == 0; i++) {
+		pid = second_child_of(getpid());
+	}
+	return pid > 0 && kill(pid, SIGSTOP) == 0;
+}
+
+static void check_stopped(bool network) {
 	siginfo_t info = {.si_status = 0};
 	int pidfd = -1, up[2];
 
@@ -262,11 +316,15 @@ TEST(one_that_was_stopped_is_continued) {
 	pid_t supervisor = fork();
 	if (supervisor == 0) {
 		struct early *e = early_start();
+		started = e;
 		pid_t pid = e == NULL ? 0 : child_of(getpid());
-		bool good = pid > 0 && kill(pid, SIGSTOP) == 0 && clone_first(e, &pidfd) > 0 &&
-			    syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) ==
-				    0 &&
-			    info.si_status == 5;
+		bool good = pid > 0 &&
+			    (network ? stop_network_process() : kill(pid, SIGSTOP) == 0) &&
+			    clone_first(e, &pidfd) > 0;
+		early_free(e);
+		good = good &&
+		       syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0 &&
+		       info.si_status == 5;
 		(void)!write(up[1], e == NULL ? "-" : good ? "1" : "0", 1);
 		_exit(0);
 	}
@@ -281,6 +339,52 @@ TEST(one_that_was_stopped_is_continued) {
 		SKIP(NOT_HERE);
 	}
 	CHECK_INT(got, '1');
+}
+
+TEST(one_that_was_stopped_is_continued) {
+	check_stopped(false);
+	check_stopped(true);
+}
+
+#define KILLED 2
+
+/* What early_join() returns with that answer; KILLED: the first process was; 1: something else is
+ * wrong.  In a child, because the filter stays. */
+static long joined_with(uint32_t action) {
+	int status = -1, pidfd = -1;
+	siginfo_t info = {.si_status = 0};
+
+	map_seen();
+	seen->joined = 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		started = answer_network(action) ? early_start() : NULL;
+		if (started == NULL) {
+			_exit(2);
+		}
+		bool ended = clone_first(started, &pidfd) > 0;
+		early_free(started); /* reaps the network process, as the supervisor does */
+		ended = ended &&
+			syscall(SYS_waitid, WAIT_PIDFD, pidfd, &info, WEXITED | __WALL, NULL) == 0;
+		ended = ended && waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD;
+		_exit(!ended ? 1 : info.si_code == CLD_EXITED ? 0 : 3);
+	}
+	bool ended = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status);
+	return !ended || WEXITSTATUS(status) == 1 ? 1
+	       : WEXITSTATUS(status) == 3         ? KILLED
+						  : seen->joined;
+}
+
+TEST(a_refused_network_process_is_reported_and_a_killed_one_ends_the_first_process) {
+	struct early *e = start();
+	if (e == NULL) {
+		SKIP(NOT_HERE);
+	}
+	early_free(e);
+	CHECK_INT(joined_with(SECCOMP_RET_ALLOW), 0);
+	CHECK_INT(joined_with(SECCOMP_RET_ERRNO | EUSERS), -EUSERS);
+	long killed = joined_with(SECCOMP_RET_KILL_PROCESS);
+	CHECK(killed == KILLED || killed == -EPIPE); /* whichever it notices first */
 }
 
 TEST(it_dies_with_its_supervisor) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the new root from the plan's mounts, and pivots into it.
+/* Builds the new root from the plan's mounts.
  *
  * Theory.  The new root is a tmpfs of our own.  Every source is opened by its
  * canonical path with symlinks forbidden, compared with the device and inode in the
@@ -10,8 +10,8 @@
  * held open.  A path is never resolved twice, and no symlink that a command
  * planted in the workspace or the private home is ever followed.
  *
- * Should:   build exactly plan->mounts, in that order; end with a read-only root and the
- *           old root unmounted.
+ * Should:   build exactly plan->mounts, in that order; end with a read-only root, which
+ *           pivot.c enters.
  * Must not: create files outside our own tmpfs and the private home (mount.create); leave a
  *           submount of a source writable or shared.
  * Fails:    closed: a source that changed since it was planned stops the run. */
@@ -547,17 +547,6 @@ static int seal(const struct plan *plan, const struct ground *g, struct err *e) 
 	return 0;
 }
 
-static int leave_old_root(int root, struct err *e) {
-	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0) {
-		return err_host(e, ERR_NO_NAMESPACES, "mounts", "cannot change the root");
-	}
-	/* The old root is now mounted on top of the new one. */
-	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
-		return err_sys(e, "mounts", "cannot leave the old root");
-	}
-	return 0;
-}
-
 static int build(struct ground *g, const struct plan *plan, struct err *e) {
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		const struct mount *m = &plan->mounts[i];
@@ -580,12 +569,12 @@ static int mounts_enter(struct kit *k, struct err *e) {
 		return -1;
 	}
 	struct ground g = {.root = root, .mask = mask, .kit = k, .last_fd = -1};
-	if (build(&g, k->plan, e) != 0 || leave_old_root(root, e) != 0) {
+	if (build(&g, k->plan, e) != 0) {
 		return -1;
 	}
 	leave_parent(&g, g.last_fd);
 	kit_leave_fd(k, g.mask);
-	kit_leave_fd(k, root);
+	k->root_fd = root;
 	return 0;
 }
 

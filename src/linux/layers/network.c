@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configures the new network namespace, which has only its loopback interface.
+/* Enters the network namespace of the early process, if there is one, and configures it.  It has
+ * only its loopback interface.
  *
  * Should:   bring up "lo", so that servers and clients in the sandbox can connect to each
  *           other, and set ping_group_range to the caller's group, as distributions do:
@@ -7,19 +8,22 @@
  *           the command reaches it, and send them to it; give lo a second address, because
  *           getaddrinfo(3) with AI_ADDRCONFIG resolves no name where only loopback addresses
  *           are configured.
- * Must not: add a route or another interface; run after mounts.c (the new /proc/sys is
+ * Must not: add a route or another interface; run after pivot.c (the new /proc/sys is
  *           read-only).
  * Fails:    closed, except for ping_group_range, the second address and the raw sockets. */
 #include "linux/layer.h"
 
 #include "base/auto.h"
 #include "gate/wire.h"
+#include "linux/early.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -202,11 +206,30 @@ static int connect_gate(struct kit *k, struct err *e) {
 		       : err_sys(e, "network", "cannot send the listeners to the gate's process");
 }
 
+/* Makes the namespace that the network process could not make. */
+static int make_namespace(const struct kit *k, struct err *e) {
+	return unshare(CLONE_NEWNET) == 0
+		       ? bring_up_loopback(k, e)
+		       : err_host(e, ERR_NO_NAMESPACES, "network",
+				  "the kernel refused to make a network namespace");
+}
+
+static int join_namespace(const struct kit *k, struct err *e) {
+	long rc = early_join(k->early, k->warden_fd);
+
+	if (rc == -EPIPE) {
+		(void)err_set(e, ERR_SETUP, "network",
+			      "the process that makes the network namespace was killed");
+		return err_fix(e, "start the command again");
+	}
+	return rc == 0 ? 0 : make_namespace(k, e);
+}
+
 static int network_enter(struct kit *k, struct err *e) {
 	if (!k->plan->own_net) {
 		return 0; /* net.mode is full: the caller's own network */
 	}
-	if (k->early == NULL && bring_up_loopback(k, e) != 0) {
+	if ((k->early == NULL ? bring_up_loopback : join_namespace)(k, e) != 0) {
 		return -1;
 	}
 	set_sysctl(k, ECHO_GROUPS, k->echo_groups);
