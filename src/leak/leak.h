@@ -115,8 +115,9 @@ int leak_stream_end(struct leak_stream *s);
  * secret.  0 for a stream without `output`. */
 size_t leak_stream_held(const struct leak_stream *s);
 
-/* Puts the held bytes out.  For a caller whose stream has been idle for 50 ms.  The search goes
- * on: if the bytes were the beginning of a secret, it is found, and its rest is replaced. */
+/* Puts the held bytes out, but for a secret that is complete if the stream ends here.  For a caller
+ * whose stream has been idle for 50 ms.  The search goes on: if the bytes were the beginning of a
+ * longer secret, it is found, and its rest is replaced. */
 int leak_stream_flush(struct leak_stream *s);
 
 /* Begins a new stream with the same buffers. */

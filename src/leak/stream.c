@@ -300,9 +300,25 @@ size_t leak_stream_held(const struct leak_stream *s) {
 	return s->output != NULL && s->out < s->len ? s->len - s->out : 0;
 }
 
+/* The end of the bytes that are no secret if the stream ends here. */
+static size_t harmless(struct leak_stream *s) {
+	struct leak_text text = {s->window, s->len, true, true};
+	size_t to = s->len;
+
+	s->search.low = s->low;
+	leak_search_run(&s->search, &text);
+	s->failed = s->failed || s->search.failed;
+	for (size_t i = 0; i < s->search.nfound; i++) {
+		const struct leak_candidate *c = &s->search.found[i];
+		to = c->secret < to ? c->secret : to;
+	}
+	return to;
+}
+
 int leak_stream_flush(struct leak_stream *s) {
-	if (s->output != NULL) {
-		release(s, s->len);
+	/* In an open match the bytes may be the secret's: they stay. */
+	if (s->output != NULL && !s->failed && s->body == NULL) {
+		release(s, harmless(s));
 	}
 	return s->failed ? -1 : 0;
 }

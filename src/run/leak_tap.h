@@ -3,7 +3,7 @@
  *
  * Invariants, cited by tests:
  *  T1  with redact, block or kill no byte of a secret that the scanner found is released,
- *      unless leak_tap_flush() had released its beginning;
+ *      unless leak_tap_flush() had released its beginning before its end was written;
  *  T2  with warn every byte passes unchanged, when it came;
  *  T3  a run that reads and prints nothing creates no scanner;
  *  T4  with block or kill for scan.net no byte of a secret that the scanner finds in a request

@@ -217,6 +217,26 @@ TEST(after_a_flush_the_rest_of_a_secret_is_replaced) {
 	leak_scanner_free(sc);
 }
 
+TEST(a_flush_keeps_a_secret_that_is_complete) {
+	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
+	struct result r;
+	struct leak_stream *s = redacting(sc, &r);
+	const char *token = example_of("github-token");
+	/* The stream may go on with another letter of it, so its end is not known. */
+	CHECK(leak_stream_feed(s, "key: ", 5) == 0);
+	CHECK(leak_stream_feed(s, token, strlen(token)) == 0);
+	CHECK(leak_stream_held(s) > 0);
+	CHECK(leak_stream_flush(s) == 0);
+	CHECK_STR(r.out.data, "key: ");
+	CHECK_INT(r.count, 0);
+	CHECK(leak_stream_end(s) == 0);
+	CHECK_INT(r.count, 1);
+	CHECK_STR(r.out.data, "key: [redacted:github-token]");
+	leak_stream_free(s);
+	result_done(&r);
+	leak_scanner_free(sc);
+}
+
 TEST(the_body_of_a_private_key_is_dropped_and_not_held) {
 	struct leak_scanner *sc = scanner_of(&(struct leak_rules){.key = test_key});
 	struct result r;
