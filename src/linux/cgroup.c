@@ -157,6 +157,12 @@ static int64_t plan_value(const struct plan *plan, enum controller c) {
 	return values[c];
 }
 
+/* limits.processes counts one process of Corral in a run.  Without namespaces the inner warden is in
+ * the group, beside the guard. */
+static int64_t group_processes(const struct plan *plan) {
+	return plan->max_processes + (plan_lacks_namespaces(plan) ? 1 : 0);
+}
+
 static void amount_text(const struct plan *plan, enum amount amount, char *out, size_t cap) {
 	int64_t quota = plan->cpu_millis * (CPU_PERIOD_US / 1000);
 
@@ -168,7 +174,7 @@ static void amount_text(const struct plan *plan, enum amount amount, char *out, 
 		[ZERO] = 0,
 		[ONE] = 1,
 		[BYTES] = plan->memory_bytes,
-		[PROCESSES] = plan->max_processes,
+		[PROCESSES] = group_processes(plan),
 		[PERIOD] = CPU_PERIOD_US,
 		[QUOTA] = quota,
 	};

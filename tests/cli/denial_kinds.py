@@ -173,6 +173,12 @@ def register(suite):
         done = box.json("--no-config", "--level", level, *shlex.split(record["allow_with"]), "--", "sh", "-c", script)
         equal((done["exit_code"], done["denials"]), (0, []), record["allow_with"])
 
+    @test("limits: one process of Corral counts, at every level", root=True)
+    def _(box):
+        for level in ("full", "standard"):
+            done = box.corral_("run", "--no-config", "--level", level, "--processes", "3", "-c", "(echo forked); true")
+            equal((done.status, done.out), (0, "forked\n"), level)
+
     @test("denials: a program's own limit is none of the run's")
     def _(box):
         own = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)); {OPENS}"
