@@ -48,7 +48,7 @@ enum child_event {
 	CHILD_UNMEASURED = 4, /* a sampler of limits has ended; child_unmeasured() */
 };
 
-#define CHILD_SLOTS 7
+#define CHILD_SLOTS 6
 void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]);
 
 /* Serves the gate's questions and changes of resolv.conf, and returns the other events. */

@@ -49,7 +49,7 @@ struct run_state_copy child_state(const struct child *c) {
 
 /* ---- events ---- */
 
-enum slot { SLOT_CHANNEL, SLOT_FIRST, SLOT_RESOLV, SLOT_SCAN, SLOT_TABLE, SLOT_SAMPLERS };
+enum slot { SLOT_CHANNEL, SLOT_FIRST, SLOT_RESOLV, SLOT_SCAN, SLOT_SAMPLERS };
 _Static_assert(SLOT_SAMPLERS + SAMPLERS == CHILD_SLOTS, "a slot for each descriptor");
 
 void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]) {
@@ -57,7 +57,6 @@ void child_poll(const struct child *c, struct pollfd slots[CHILD_SLOTS]) {
 	slots[SLOT_FIRST] = (struct pollfd){.fd = c->pidfd, .events = POLLIN};
 	resolv_watch_poll(&c->gate.resolv_watch, &slots[SLOT_RESOLV]);
 	gate_process_scan_poll(&c->gate, &slots[SLOT_SCAN]);
-	follow_poll(c->follow, &slots[SLOT_TABLE]);
 	for (size_t i = 0; i < SAMPLERS; i++) {
 		slots[SLOT_SAMPLERS + i] =
 			(struct pollfd){.fd = c->samplers.pidfd[i], .events = POLLIN};
@@ -69,7 +68,6 @@ unsigned child_step(struct child *c, const struct pollfd slots[CHILD_SLOTS]) {
 
 	resolv_watch_step(&c->gate.resolv_watch, &slots[SLOT_RESOLV]);
 	gate_process_scan_step(&c->gate, &slots[SLOT_SCAN]);
-	follow_step(c->follow, &slots[SLOT_TABLE]);
 	if (slots[SLOT_CHANNEL].revents != 0) {
 		events |= CHILD_REPORTS;
 	}
@@ -97,7 +95,7 @@ int64_t child_wake(const struct child *c) {
 }
 
 void child_take_view(const struct child *c, int view) {
-	follow_begin(c->follow, view, c->pid);
+	follow_begin(c->follow, view);
 }
 
 void child_give_peer(const struct child *c, int master, int flags) {

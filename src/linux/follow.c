@@ -10,7 +10,6 @@
  *           or cannot be mounted is not shown. */
 #include "linux/follow.h"
 
-#include "base/buf.h"
 #include "base/signal_mask.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -40,10 +39,6 @@
 /* A helper takes about a millisecond. */
 #define LOOK_AGAIN_MS 10
 
-#define NEVER INT64_MAX
-/* Some hundred mounts. */
-#define TABLE_MAX ((size_t)1024 * 1024)
-
 #define COVER_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* The identity of a file.  The kernel reuses an inode number once the file is unused, but
@@ -57,7 +52,6 @@ struct face {
 	uint32_t born_ns;
 	uint32_t uid;
 	uint32_t kind; /* file type; 0: does not exist */
-	bool linked;   /* by a symlink with that name, which can be replaced without an event */
 };
 
 struct followed {
@@ -75,11 +69,7 @@ struct follow {
 	int every;  /* ms between two checks */
 	const struct plan *plan;
 	char target[PATH_MAX]; /* the mount point for the helper */
-	int64_t next;          /* the time of the next check; NEVER: an event in table */
-	pid_t pid;             /* a process in that mount namespace */
-	int table;             /* its mountinfo; -1: none */
-	bool told;             /* an event there precedes each change of a name */
-	bool settled;          /* the last check found every file mounted */
+	int64_t next;          /* the time of the next check */
 	size_t n;
 	struct followed files[];
 };
@@ -134,10 +124,7 @@ static struct face face_at(const struct mount *m) {
 		return face_of(&st); /* symlinks before the last name were followed */
 	}
 	auto_fd fd = open_followed(m);
-	struct face found =
-		fd >= 0 && look(fd, "", &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
-	found.linked = true;
-	return found;
+	return fd >= 0 && look(fd, "", &st) == 0 ? face_of(&st) : (struct face){.kind = 0};
 }
 
 /* The same, with a descriptor, which is above the standard streams: 0 means none. */
@@ -345,30 +332,10 @@ static bool helper_ended(struct follow *f, int flags) {
 	return true;
 }
 
-/* Whether the kernel removes the mount, which is an event in the table, before the name can show
- * another file: a cover directly in a tree of the host.  Deeper in it a directory above could be
- * replaced, and with it the file without an event; a symlink could lead elsewhere. */
-static bool is_told(const struct plan *plan, const struct mount *m) {
-	const struct mount *outer = NULL;
-	size_t dir = (size_t)(strrchr(m->target, '/') - m->target);
-	char host[PATH_MAX];
-
-	for (size_t i = 0; i < plan->nmounts && &plan->mounts[i] != m; i++) { /* L1 */
-		const struct mount *other = &plan->mounts[i];
-		outer = other->kind != MOUNT_PIN && path_within(m->target, other->target) ? other
-											  : outer;
-	}
-	return covers(m) && outer != NULL && outer->kind == MOUNT_BIND &&
-	       strlen(outer->target) == dir && strncmp(outer->target, m->target, dir) == 0 &&
-	       path_rebase(m->target, outer->target, outer->source, host, sizeof host) &&
-	       streq(host, m->follow);
-}
-
 static void add(struct follow *f, const struct mount *m) {
 	if (m == NULL || m->follow == NULL) {
 		return;
 	}
-	f->told = f->told && m != f->plan->standby && is_told(f->plan, m);
 	struct face planned = {.dev = m->dev, .ino = m->ino}, now = face_at(m);
 	/* With its birth time, as long as the file exists: its number may be reused soon. */
 	f->files[f->n++] =
@@ -389,12 +356,7 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e) {
 	if (f == NULL) {
 		return err_memory(e, "follow");
 	}
-	*f = (struct follow){.view = -1,
-			     .helper = -1,
-			     .every = LOOK_EVERY_MS,
-			     .plan = plan,
-			     .table = -1,
-			     .told = true};
+	*f = (struct follow){.view = -1, .helper = -1, .every = LOOK_EVERY_MS, .plan = plan};
 	for (size_t i = 0; i < plan->nmounts; i++) {
 		add(f, &plan->mounts[i]);
 	}
@@ -419,43 +381,20 @@ void follow_free(struct follow *f) {
 		face_take(&f->files[i].refused, &none);
 	}
 	drop_fd(&f->view);
-	drop_fd(&f->table);
 	free(f);
 }
 
-void follow_begin(struct follow *f, int view, pid_t pid) {
+void follow_begin(struct follow *f, int view) {
 	if (f == NULL) {
 		drop_fd(&view);
 		return;
 	}
 	drop_fd(&f->view);
 	f->view = view;
-	f->pid = pid;
 }
 
 int64_t follow_wake(const struct follow *f) {
-	return f == NULL || f->view < 0 || f->next == NEVER ? -1 : f->next;
-}
-
-void follow_poll(const struct follow *f, struct pollfd *slot) {
-	/* mountinfo is always readable: POLLPRI is its event. */
-	*slot = (struct pollfd){.fd = f == NULL ? -1 : f->table, .events = POLLPRI};
-}
-
-void follow_step(struct follow *f, const struct pollfd *slot) {
-	if (f != NULL && slot->revents != 0) {
-		f->next = 0;
-	}
-}
-
-/* Without procfs, or where it hides the process, the clock stays.  Above the standard streams. */
-static void open_table(struct follow *f) {
-	char path[64];
-
-	(void)snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)f->pid); /* it fits */
-	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	f->table = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	f->told = f->table >= 0;
+	return f == NULL || f->view < 0 ? -1 : f->next;
 }
 
 static bool may_try(const struct followed *f, const struct face *new) {
@@ -498,18 +437,13 @@ static bool find_target(struct follow *f, struct followed *file) {
 
 /* Finds the first file that the host has replaced. */
 static bool find_new(struct follow *f) {
-	f->settled = true;
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *file = &f->files[i];
 		struct face now = face_at(file->m);
 		if (same(&now, &file->shown)) {
 			now.held = file->shown.held;
 			file->shown = now; /* with its birth time and owner */
-			f->settled = f->settled && !now.linked;
-			continue;
-		}
-		f->settled = false;
-		if (may_try(file, &now) && may_replace(file, &now)) {
+		} else if (may_try(file, &now) && may_replace(file, &now)) {
 			now = face_held(file->m); /* or an even newer one */
 			face_take(&file->wanted, &now);
 			f->at = i;
@@ -520,50 +454,9 @@ static bool find_new(struct follow *f) {
 	return false;
 }
 
-/* Whether a line of the table has this mount point, its fifth field.  A path with a space, which
- * the kernel escapes, is not found: the clock stays. */
-static bool is_mount_point(const struct buf *table, const char *path) {
-	size_t len = strlen(path);
-	const char *end = table->data + table->len, *line = table->data;
-
-	while (line < end) {
-		const char *stop = memchr(line, '\n', (size_t)(end - line));
-		const char *at = line;
-		for (int i = 0; i < 4 && at != NULL; i++) {
-			at = memchr(at, ' ', (size_t)(end - at));
-			at = at == NULL ? NULL : at + 1;
-		}
-		if (at != NULL && (size_t)(end - at) > len && memcmp(at, path, len) == 0 &&
-		    at[len] == ' ') {
-			return true;
-		}
-		line = stop == NULL ? end : stop + 1;
-	}
-	return false;
-}
-
-/* rename(2) removes the mount first: until it moves the name, the name shows the old file. */
-static bool all_mounted(const struct follow *f) {
-	struct buf table;
-
-	buf_init(&table);
-	bool all =
-		lseek(f->table, 0, SEEK_SET) == 0 && fd_read_all(f->table, TABLE_MAX, &table) == 0;
-	for (size_t i = 0; i < f->n && all; i++) {
-		all = is_mount_point(&table, f->files[i].m->target);
-	}
-	buf_done(&table);
-	return all;
-}
-
 void follow_look(struct follow *f, int64_t now) {
 	if (f == NULL || f->view < 0 || now < f->next) {
 		return;
-	}
-	/* Opened before the check: an event after it wakes the next one.  The first check is made
-	 * at once, and most runs end before the second. */
-	if (f->told && f->table < 0 && f->next > 0) {
-		open_table(f);
 	}
 	f->next = now + f->every;
 	bool free = helper_ended(f, WNOHANG);
@@ -572,7 +465,5 @@ void follow_look(struct follow *f, int64_t now) {
 	}
 	if (f->helper >= 0) {
 		f->next = now + LOOK_AGAIN_MS;
-	} else if (f->settled && f->table >= 0 && all_mounted(f)) {
-		f->next = NEVER;
 	}
 }

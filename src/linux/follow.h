@@ -15,21 +15,13 @@
  * Polling is cheaper than inotify: a run that ends before the first check pays two system
  * calls, an inotify instance is one of 128 that a user has and takes milliseconds to close,
  * and network file systems send no events.  Until the next check a new secret is readable
- * by its mount; rules of fs.deny also hold by name, through the broker.
- *
- * Where every name is directly in a tree of the host, as /etc/machine-id is, the kernel's removal
- * of the mount is the only way to another file.  It is an event of the sandbox's table of mounts
- * (/proc/PID/mountinfo): a run that lasts waits for that and looks at no clock, while every
- * name shows its file and is in the table.  A plain run of an ordinary user
- * is such a run: idle, it never wakes. */
+ * by its mount; rules of fs.deny also hold by name, through the broker. */
 #ifndef CORRAL_LINUX_FOLLOW_H
 #define CORRAL_LINUX_FOLLOW_H
 
 #include "plan/plan.h"
 
-#include <poll.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct follow;
 
@@ -39,13 +31,8 @@ int follow_new(const struct plan *plan, struct follow **ret, struct err *e);
 /* Kills a running helper.  NULL is fine. */
 void follow_free(struct follow *f);
 
-/* Passes the sandbox's mount namespace, and a process in it; f owns the descriptor, a NULL f closes
- * it. */
-void follow_begin(struct follow *f, int view, pid_t pid);
-
-/* The event that makes the next follow_look() due. */
-void follow_poll(const struct follow *f, struct pollfd *slot);
-void follow_step(struct follow *f, const struct pollfd *slot);
+/* Passes the sandbox's mount namespace; f owns the descriptor, a NULL f closes it. */
+void follow_begin(struct follow *f, int view);
 
 /* The time of the next follow_look(), on the clock of `now`; -1 for never. */
 int64_t follow_wake(const struct follow *f);

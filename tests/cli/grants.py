@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Grants: read-only islands, optional paths, links of dotfile managers, files that the host replaces."""
-import glob
 import os
 import re
 import time
 
-from harness import HUNG, PATIENCE, Skip, check, contains, equal, needs, wait_until
+from harness import PATIENCE, Skip, check, contains, equal, needs, wait_until
 
 LEVELS = ("full", "standard")
 
@@ -178,26 +177,6 @@ def links(test, level):
             done.said("a symlink in a writable tree", f"{box.dir}/outside")
 
 
-def below(pid):
-    """The processes below this one."""
-    found, at = [], [pid]
-    while at:
-        one = at.pop()
-        for task in glob.glob(f"/proc/{one}/task/*/children"):
-            with open(task) as file:
-                more = [int(word) for word in file.read().split()]
-            found, at = found + more, at + more
-    return found
-
-
-def wake_ups(pids):
-    count = 0
-    for status in (path for pid in pids for path in glob.glob(f"/proc/{pid}/task/*/status")):
-        with open(status) as file:
-            count += sum(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
-    return count
-
-
 def replaced(test):
     @test("a file that the host replaces is seen inside while it runs, in the home and outside", root=True)
     def _(box):
@@ -290,38 +269,6 @@ print(won)
         os.rename(f"{box.home}/new", f"{box.home}/.local/share/keyrings")
         box.write("ws/go", "")
         equal(process.communicate(timeout=PATIENCE)[0].decode(), "plain\nend\n", "what was read")
-
-    @test("a hidden file is hidden again after each way of replacing it", root=True)
-    def _(box):
-        path = f"{box.home}/.cargo/credentials.toml"
-        box.write("home/.cargo/bin/tool", "#!/bin/sh\n", 0o755)
-        box.write(path, "old secret\n", 0o600)
-        ways = ("mv new credentials.toml", "rm credentials.toml; sleep 0.3; cp other credentials.toml", "ln -sfT link1 credentials.toml",
-                "ln -sfT link2 credentials.toml", "rm credentials.toml; cp other credentials.toml", "mv third credentials.toml")
-        for name in ("new", "other", "third", "link1", "link2"):
-            box.write(f"home/.cargo/{name}", "new secret\n", 0o600)
-        process = box.start([box.corral, "run", "--read", f"{box.home}/.cargo", "-c",
-                             f": >begun; for i in 0 1 2 3 4 5; do until test -e go$i; do sleep 0.05; done; sleep 0.6; cat {path}; : >done$i; done; echo end"])
-        await_sign(box)
-        time.sleep(0.2)  # the supervisor waits for an event, and looks at no clock
-        for i, way in enumerate(ways):
-            box.sh(f"cd {box.home}/.cargo && {way}").exited(0)
-            box.write(f"ws/go{i}", "")
-            check(wait_until(lambda i=i: box.exists(f"ws/done{i}")), f"the command did not read after: {way}")
-        equal(process.communicate(timeout=PATIENCE)[0].decode(), "end\n", "what was read")
-
-    @test("a run that only waits does not wake a processor")
-    def _(box):
-        for words in (["--level", "full"], ["--level", "standard"], ["--allow-host", "a.example"]):
-            process = box.start([box.corral, "run", *words, "-c", f": >begun; exec sleep {2 * HUNG}"])
-            await_sign(box)
-            run = [process.pid, *below(process.pid)]
-            time.sleep(0.5)  # the start is over
-            before = wake_ups(run)
-            time.sleep(2)
-            check(wake_ups(run) - before <= 2, f"{words}: {wake_ups(run) - before} wake-ups in two seconds")
-            process.terminate()
-            process.wait(PATIENCE)
 
     @test("a writable file that was replaced is the new one that is written")
     def _(box):
