@@ -8,11 +8,13 @@
 #include "base/beneath.h"
 
 #include "base/auto.h"
+#include "base/random.h"
 #include "base/read_link.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -208,17 +210,39 @@ static bool is_named(int fd, struct beneath_name at) {
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-int beneath_rename_held(int fd, struct beneath_name from, struct beneath_name to, bool replace) {
+static int link_held(int fd, struct beneath_name to) {
 	struct fd_name held = name_of(fd);
-	int made = linkat(AT_FDCWD, held.text, to.dir, to.name, AT_SYMLINK_FOLLOW);
+
+	return linkat(AT_FDCWD, held.text, to.dir, to.name, AT_SYMLINK_FOLLOW);
+}
+
+/* Links the file in that directory and removes the link.  The kernel says EEXIST before it looks
+ * whether the file may have another name: without hard links, of another user, or one too many. */
+static int link_tried(int fd, int dir) {
+	uint64_t number;
+	char name[48];
+
+	if (random_fill(&number, sizeof number) != 0) {
+		return -1;
+	}
+	(void)snprintf(name, sizeof name, ".corral-moved-%016" PRIx64, number);
+	return link_held(fd, (struct beneath_name){dir, name}) == 0 ? unlinkat(dir, name, 0) : -1;
+}
+
+/* The name keeps its file if the link is not possible. */
+static int link_instead(int fd, struct beneath_name to) {
+	return link_tried(fd, to.dir) == 0 && unlinkat(to.dir, to.name, 0) == 0 ? link_held(fd, to)
+										: -1;
+}
+
+int beneath_rename_held(int fd, struct beneath_name from, struct beneath_name to, bool replace) {
+	int made = link_held(fd, to);
 
 	if (made != 0 && errno == EEXIST && replace) {
 		if (is_named(fd, to)) {
 			return 0; /* two names of one file: rename(2) changes nothing */
 		}
-		made = unlinkat(to.dir, to.name, 0) != 0
-			       ? -1
-			       : linkat(AT_FDCWD, held.text, to.dir, to.name, AT_SYMLINK_FOLLOW);
+		made = link_instead(fd, to);
 	}
 	if (made != 0) {
 		errno = errno == EPERM || errno == EMLINK ? EXDEV : errno;

@@ -65,8 +65,8 @@ struct beneath_name {
 int beneath_rename(struct beneath_name from, struct beneath_name to, bool replace);
 
 /* Renames a held file, which is no directory, also when `from` names another one by now.  Not in
- * one step.  EXDEV on a file system without hard links, and on a system that links by name alone.
- */
+ * one step.  EXDEV, and nothing is changed, for a file that cannot be linked, on a file system
+ * without hard links, and on a system that links by name alone. */
 int beneath_rename_held(int fd, struct beneath_name from, struct beneath_name to, bool replace);
 
 /* Changes the mode of a held file, which is not a symlink. */

@@ -109,6 +109,25 @@ def islands(test, level):
         run(box, "--read", f"{box.dir}/nothing", "true").exited(2).said(f"{box.dir}/nothing", "remedy")
 
 
+def moves(test, level):
+    @test(f"{level}: a rename into a repository that fails keeps the file in its place")
+    def _(box):
+        needs(box, "git")
+        with open("/proc/sys/fs/protected_hardlinks", encoding="ascii") as file:
+            if os.getuid() != 0 or file.read() != "1\n":
+                raise Skip("a file that the command cannot link needs root, and fs.protected_hardlinks")
+        box.sh("git init -q . && echo kept >.git/kept").exited(0)
+        os.chown(box.write("ws/foreign", "foreign\n"), 0, 0)
+        rename = "import os, sys; os.rename(*sys.argv[1:])"
+        done = box.run("--level", level, "--", "python3", "-c", rename, "foreign", ".git/kept").exited(1)
+        contains(done.err, "Invalid cross-device link", "stderr")
+        equal(box.read("ws/.git/kept"), "kept\n", "the file in its place")
+        equal(box.read("ws/foreign"), "foreign\n", "the file that was to be moved")
+        box.run("--level", level, "-c", "echo new >own && mv own .git/kept && test ! -e own").exited(0)
+        equal(box.read("ws/.git/kept"), "new\n", "the file that was moved")
+        check(not [name for name in os.listdir(f"{box.ws}/.git") if name.startswith(".corral")], "a name is left behind")
+
+
 def links(test, level):
     @test(f"{level}: dotfiles that are links work at their own path and where they lead")
     def _(box):
@@ -544,5 +563,6 @@ print(won)
 def register(suite):
     for level in LEVELS:
         islands(suite.test, level)
+        moves(suite.test, level)
         links(suite.test, level)
     replaced(suite.test)

@@ -401,6 +401,51 @@ TEST(a_tool_that_looks_first_and_opens_then_would_lose) {
 	scene_done(&s);
 }
 
+/* ---- a rename by descriptor ---- */
+
+static void own(const char *path, uid_t uid) {
+	if (chown(path, uid, (gid_t)uid) != 0) {
+		abort();
+	}
+}
+
+/* As an ordinary user, renames the file onto ws/dir/file: the errno. */
+static int renamed_held(const char *name) {
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int dir = open("dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd = open(name, O_PATH | O_CLOEXEC);
+		bool other = setgid(65534) == 0 && setuid(65534) == 0;
+		errno = 0;
+		(void)beneath_rename_held(fd, (struct beneath_name){AT_FDCWD, name},
+					  (struct beneath_name){dir, "file"}, true);
+		_exit(other ? errno : 255);
+	}
+	(void)waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+/* The kernel refuses a second name of a file of another user (fs.protected_hardlinks). */
+TEST(a_rename_by_descriptor_that_fails_keeps_both_files) {
+	struct scene s;
+	struct stat st;
+
+	if (geteuid() != 0) {
+		SKIP("giving a file away needs root");
+	}
+	scene_make(&s);
+	own("..", 65534);
+	own(".", 65534);
+	own("dir", 65534);
+	own("dir/file", 65534);
+	CHECK_INT(renamed_held("file"), EXDEV);
+	CHECK(lstat("file", &st) == 0 && st.st_uid == 0 && st.st_nlink == 1);
+	CHECK(lstat("dir/file", &st) == 0 && st.st_uid == 65534);
+	scene_done(&s);
+}
+
 /* ---- rights ---- */
 
 static uint32_t effective(void) {

@@ -140,11 +140,37 @@ static int hold_large(const struct resolved *p) {
 
 /* By its descriptor: the name may belong to another file by now than to the one that was checked.
  */
-static long link_file(int fd, const struct resolved *to) {
+static long link_as(int fd, int dir, const char *name) {
 	struct text path = caller_fd_path(fd);
 
-	return or_errno(in_domain(SYS_linkat, AT_FDCWD, domain_pointer(path.s), to->fd,
-				  domain_pointer(to->name), AT_SYMLINK_FOLLOW));
+	return or_errno(in_domain(SYS_linkat, AT_FDCWD, domain_pointer(path.s), dir,
+				  domain_pointer(name), AT_SYMLINK_FOLLOW));
+}
+
+static long link_file(int fd, const struct resolved *to) {
+	return link_as(fd, to->fd, to->name);
+}
+
+/* Links the file in that directory and removes the link.  The kernel says EEXIST before it looks
+ * whether the file may have another name: without hard links, of another user, or one too many. */
+static long link_tried(int fd, const struct resolved *to) {
+	struct timespec now = {0};
+	struct text name = {.len = 0};
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* fails only for an unknown clock */
+	caller_text_add(&name, ".corral-moved-");
+	caller_text_number(&name, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	long made = link_as(fd, to->fd, name.s);
+	return made != 0 ? made
+			 : or_errno(in_domain(SYS_unlinkat, to->fd, domain_pointer(name.s), 0));
+}
+
+/* The name keeps its file if the link is not possible. */
+static long link_instead(int fd, const struct resolved *to) {
+	long made = link_tried(fd, to);
+
+	made = made == 0 ? unlink_name(to) : made;
+	return made == 0 ? link_file(fd, to) : made;
 }
 
 /* A symlink in another directory resolves differently, so check it like a new symlink. */
@@ -187,8 +213,7 @@ static long move_held(const struct call *c, const struct moving *m) {
 		if (is_named(&st, m->to)) {
 			return 0; /* two names of one file: rename(2) changes nothing */
 		}
-		made = unlink_name(m->to);
-		made = made == 0 ? link_file(held, m->to) : made;
+		made = link_instead(held, m->to);
 	}
 	if (made == 0 && is_named(&st, m->from)) {
 		made = unlink_name(m->from);
