@@ -62,8 +62,15 @@ static void send_namespace(const struct early_network *n, long made) {
 		message.msg_control = control.space;
 		message.msg_controllen = sizeof control.space;
 	}
-	/* Fails when there is no first process. */
-	(void)raw_call(SYS_sendmsg, n->up, raw_pointer(&message), MSG_NOSIGNAL | MSG_DONTWAIT);
+	long r = raw_call(SYS_sendmsg, n->up, raw_pointer(&message), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (r < 0 && fd >= 0) { /* the user has too many descriptors in flight: -errno goes alone */
+		made = r;
+		message.msg_control = NULL;
+		message.msg_controllen = 0;
+		/* Fails when there is no first process. */
+		(void)raw_call(SYS_sendmsg, n->up, raw_pointer(&message),
+			       MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
 }
 
 static void network_main(void *arg) {

@@ -21,7 +21,7 @@
 
 /* A pattern becomes a rule in each granted tree, so two full lists would make millions.  The
  * broker compares each path with all of them. */
-#define RULES_MAX ((size_t)16 * LIST_ITEMS_MAX)
+#define RULES_MAX ((size_t)24 * LIST_ITEMS_MAX)
 
 static void append_rule(struct builder *b, struct rule r) {
 	struct rules *rules = &b->plan->rules;

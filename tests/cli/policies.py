@@ -97,7 +97,7 @@ def register(suite):
                   ", ".join(f'"*.x{n}"' for n in range(1000)) + "]\n")
         for n in range(100):
             box.mkdir(f"ws/e/d{n}")
-        box.run("--policy", "p.toml", "--", "true").exited(2).said("65536", "fs.deny")
+        box.run("--policy", "p.toml", "--", "true").exited(2).said("98304", "fs.deny")
 
     @test("a configuration or state that is somebody else's is refused, with what to do")
     def _(box):

@@ -10,6 +10,7 @@
 
 #include "fuzz.h"
 #include "lib/internal.h"
+#include "linux/spawn.h"
 
 #include <fcntl.h>
 #include <jansson.h>
