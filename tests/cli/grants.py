@@ -289,6 +289,28 @@ print(won)
         box.write("ws/go", "")
         equal(process.communicate(timeout=PATIENCE)[0].decode(), "plain\nend\n", "what was read")
 
+    @test("a hidden file is hidden again after each way of replacing it, soon", root=True)
+    def _(box):
+        path = f"{box.home}/.cargo/credentials.toml"
+        box.write("home/.cargo/bin/tool", "#!/bin/sh\n", 0o755)
+        box.write(path, "old secret\n", 0o600)
+        # In the second the mount moves with the name, which is no event of the table of mounts.
+        ways = ("mv new credentials.toml", "mv credentials.toml away; cp other credentials.toml",
+                "rm credentials.toml; sleep 0.3; cp other credentials.toml", "ln -sfT link1 credentials.toml",
+                "ln -sfT link2 credentials.toml", "rm credentials.toml; cp other credentials.toml", "mv third credentials.toml")
+        for name in ("new", "other", "third", "link1", "link2"):
+            box.write(f"home/.cargo/{name}", "new secret\n", 0o600)
+        process = box.start([box.corral, "run", "--read", f"{box.home}/.cargo", "-c",
+                             f": >begun; for i in $(seq 0 {len(ways) - 1}); do until test -e go$i; do sleep 0.05; done; "
+                             f"n=0; while [ $n != 100 ] && cat {path} >/dev/null 2>&1; do n=$((n+1)); sleep 0.1; done; "
+                             f"cat {path}; : >done$i; done; echo end"])
+        await_sign(box)
+        for i, way in enumerate(ways):
+            box.sh(f"cd {box.home}/.cargo && {way}").exited(0)
+            box.write(f"ws/go{i}", "")
+            check(wait_until(lambda i=i: box.exists(f"ws/done{i}")), f"the command did not read after: {way}")
+        equal(process.communicate(timeout=PATIENCE)[0].decode(), "end\n", "what was read")
+
     @test("a writable file that was replaced is the new one that is written")
     def _(box):
         path = box.write("granted/file", "old\n")
