@@ -48,6 +48,7 @@ const struct remedy_row remedy_rows[] = {
 	 /* `corral status` observes which of them it is */
 	 "allow user namespaces, by a sysctl or in the container's seccomp profile"},
 	{"network", EACCES, APPARMOR},
+	{"network", EOWNERDEAD, "start the command again"},
 	{"pivot", EACCES, APPARMOR},
 	{"pivot", EINVAL, IN_CHROOT},
 	{"pivot", 0, IN_CONTAINER},

@@ -218,9 +218,9 @@ static int join_namespace(const struct kit *k, struct err *e) {
 	long rc = early_join(k->early, k->warden_fd);
 
 	if (rc == -EPIPE) {
-		(void)err_set(e, ERR_SETUP, "network",
-			      "the process that makes the network namespace was killed");
-		return err_fix(e, "start the command again");
+		errno = EOWNERDEAD; /* its row in data/remedies.c has the remedy */
+		return err_sys(e, "network",
+			       "the process that makes the network namespace was killed");
 	}
 	return rc == 0 ? 0 : make_namespace(k, e);
 }
