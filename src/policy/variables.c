@@ -24,9 +24,12 @@ static bool sets(const char *const *entries, const char *name) {
 /* The items whose names the entries do not have, with room for `more` others. */
 static int keep_others(struct arena *a, struct value *v, const char *const *entries, size_t more) {
 	size_t room = v->count + more, n = 0;
-	struct item *items = room == 0 ? NULL : arena_array(a, room, sizeof *items);
 
-	if (items == NULL && room > 0) {
+	if (room == 0) {
+		return 0;
+	}
+	struct item *items = arena_array(a, room, sizeof *items);
+	if (items == NULL) {
 		return -1;
 	}
 	for (size_t i = 0; i < v->count; i++) {
