@@ -64,8 +64,9 @@ static inline long raw_call6(long nr, const long a[6]) {
 #define raw_pointer(p) ((long)(intptr_t)(p))
 
 /* clone(2) of a process that runs main(arg) on another stack, whose end is given, and must not
- * return.  Its pid, which is also stored at pid, or -errno: libc's clone() sets errno. */
-static inline long raw_clone(long flags, void *stack_end, int *pid, void (*main)(void *arg),
+ * return.  Its pid, which is also stored at the int whose address is pid_at, or -errno: libc's
+ * clone() sets errno. */
+static inline long raw_clone(long flags, void *stack_end, long pid_at, void (*main)(void *arg),
 			     void *arg) {
 #if defined(__x86_64__)
 	register long r10 __asm__("r10") = 0;
@@ -80,7 +81,7 @@ static inline long raw_clone(long flags, void *stack_end, int *pid, void (*main)
 			 "hlt\n"
 			 "1:"
 			 : "=a"(result)
-			 : "a"(SYS_clone), "D"(flags), "S"(stack_end), "d"(pid),
+			 : "a"(SYS_clone), "D"(flags), "S"(stack_end), "d"(pid_at),
 			   "r"(r10), [main] "r"(main), [arg] "r"(arg)
 			 : "rcx", "r11", "memory");
 	return result;
@@ -88,7 +89,7 @@ static inline long raw_clone(long flags, void *stack_end, int *pid, void (*main)
 	register long x8 __asm__("x8") = SYS_clone;
 	register long x0 __asm__("x0") = flags;
 	register void *x1 __asm__("x1") = stack_end;
-	register int *x2 __asm__("x2") = pid;
+	register long x2 __asm__("x2") = pid_at;
 	register long x3 __asm__("x3") = 0;
 
 	__asm__ volatile("svc 0\n\t"
@@ -106,7 +107,7 @@ static inline long raw_clone(long flags, void *stack_end, int *pid, void (*main)
 	register long a7 __asm__("a7") = SYS_clone;
 	register long a0 __asm__("a0") = flags;
 	register void *a1 __asm__("a1") = stack_end;
-	register int *a2 __asm__("a2") = pid;
+	register long a2 __asm__("a2") = pid_at;
 	register long a3 __asm__("a3") = 0;
 
 	__asm__ volatile("ecall\n\t"

@@ -244,7 +244,9 @@ const struct path_table credential_names = {"credential_names", credential_names
 					    ARRAY_LEN(credential_names_rows)};
 
 static const struct path_row reserved_paths_rows[] = {
-	{.path = "/", .reason = "the whole file system cannot be granted: name directories; to read all of it use --profile host-read"},
+	{.path = "/",
+	 .reason = "the whole file system cannot be granted: name directories; to read all of it "
+		   "use --profile host-read"},
 	{.path = "/dev", .reason = "the sandbox has its own /dev", .flags = PATH_BENEATH},
 	{.path = "/dev/shm", .reason = "the sandbox has its own /dev/shm", .flags = PATH_OPEN},
 	{.path = "/proc",

@@ -157,8 +157,8 @@ static int64_t plan_value(const struct plan *plan, enum controller c) {
 	return values[c];
 }
 
-/* limits.processes counts one process of Corral in a run.  Without namespaces the inner warden is in
- * the group, beside the guard. */
+/* limits.processes counts one process of Corral in a run.  Without namespaces the inner warden is
+ * in the group, beside the guard. */
 static int64_t group_processes(const struct plan *plan) {
 	return plan->max_processes + (plan_lacks_namespaces(plan) ? 1 : 0);
 }

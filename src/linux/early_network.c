@@ -64,7 +64,8 @@ static void send_namespace(const struct early_network *n, long made) {
 	}
 	long r = raw_call(SYS_sendmsg, n->up, raw_pointer(&message), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (r < 0 && fd >= 0) { /* the user has too many descriptors in flight: -errno goes alone */
-		made = r;
+		struct iovec failed = {&r, sizeof r};
+		message.msg_iov = &failed;
 		message.msg_control = NULL;
 		message.msg_controllen = 0;
 		/* Fails when there is no first process. */
@@ -91,7 +92,7 @@ static void network_main(void *arg) {
 
 long early_network_clone(struct early_network *n, void *stack_end) {
 	const long flags = CLONE_VM | CLONE_FILES | CLONE_PARENT | CLONE_PARENT_SETTID;
-	long pid = raw_clone(flags, stack_end, &n->pid, network_main, n);
+	long pid = raw_clone(flags, stack_end, raw_pointer(&n->pid), network_main, n);
 	return pid < 0 ? pid : 0;
 }
 
@@ -99,7 +100,8 @@ long early_network_clone(struct early_network *n, void *stack_end) {
 
 /* Waits for the message, or for the end of the supervisor.  0, or -errno. */
 static int receive(int channel, int supervisor, long *ret_made, int *ret_fd) {
-	struct iovec bytes = {ret_made, sizeof *ret_made};
+	long made = 0;
+	struct iovec bytes = {&made, sizeof made};
 	struct pollfd events[] = {{.fd = channel, .events = POLLIN},
 				  {.fd = supervisor, .events = POLLIN}};
 	int fds[FDPASS_MAX], r;
@@ -109,8 +111,9 @@ static int receive(int channel, int supervisor, long *ret_made, int *ret_fd) {
 		(void)poll(events, ARRAY_LEN(events), -1); /* receive decides */
 	}
 	r = r == -EAGAIN ? -EPIPE : r;
-	if (r == 0 && n == 1) {
-		*ret_fd = fds[0];
+	if (r == 0) {
+		*ret_made = made;
+		*ret_fd = n == 1 ? fds[0] : -1;
 	}
 	return r == -EBADMSG ? -EPIPE : r;
 }
