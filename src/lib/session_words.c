@@ -64,7 +64,9 @@ static void pass(struct place *p) {
 	char c = *p->at;
 
 	if (p->quote != '\0') {
-		p->quote = c == p->quote ? '\0' : p->quote;
+		if (c == p->quote) {
+			p->quote = '\0';
+		}
 	} else if (begins_quote(p)) {
 		p->quote = c;
 	} else if (c == ';' || c == ':' || c == '(' || str_starts(p->at, " or ")) {

@@ -82,6 +82,7 @@ extern int *__error(void);
 #define ESTALE 70
 #define ENOSYS 78
 #define EOPNOTSUPP 102
+#define EOWNERDEAD 105
 #define ENAMETOOLONG 63
 
 /* ---- assert.h, ctype.h, locale.h ---- */
