@@ -3,7 +3,8 @@
  *
  * A directory is opened to search it, a regular file to read it, and a symlink itself.  The entry
  * is compared before and after its open, so that an entry that changed meanwhile is not held for
- * another.  A path is asked for with F_GETPATH; what is opened by it is compared with what is held.
+ * another.  fcntl(F_GETPATH) returns a path; the file opened by that path is compared with the held
+ * one.
  *
  * Should:   return a descriptor or an errno, without blocking.
  * Must not: follow a symlink, or leave the directory by "..".

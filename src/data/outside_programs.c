@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judges which programs of the host are safe to execute outside (outside_programs.h).
  *
- * Should:   look at every directory of the path: whoever writes one of them replaces the program.
+ * Should:   look at every directory of the path: whoever can write one can replace the program.
  * Must not: know of a workspace: the caller asks about this run's grants itself.
  * Fails:    closed: a program whose owner and mode cannot be read is not safe. */
 #include "data/outside_programs.h"

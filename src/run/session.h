@@ -92,7 +92,7 @@ int session_start(struct session *s, const struct session_command *c, const int 
 		  struct session_exec *ret, struct err *e);
 
 /* Makes the descriptors of the next command, if there are none: while a command runs, because then
- * nobody waits for this thread. */
+ * no caller waits for this thread. */
 void session_prepare_next(struct session *s);
 
 /* Waits for its end, and releases it, also on failure.  -1: it did not start. */

@@ -464,7 +464,7 @@ static int relay(struct wait *w, struct session *s, struct outcome *ret, struct 
 		drain(w);
 		net_watch_look(&w->net, clock_ms(), true);
 		rc = relay_result(w, ret, e);
-		/* A caller that was told may end: what the command has left behind lives on. */
+		/* The caller may exit when it has the result: background processes live on. */
 		session_forget(w->x);
 		if (rc == 0 && c->ended != NULL) {
 			c->ended(c->ended_arg);

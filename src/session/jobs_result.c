@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon learns of the end of a command of a session.
+/* Reports the end of a session's command to the daemon.
  *
  * Should:   report the end of every command once, to the request that waits for it, or to the
  *           session's activity when none does.

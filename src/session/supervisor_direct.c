@@ -279,7 +279,7 @@ void supervisor_direct_timer(struct supervisor *s) {
 
 void supervisor_direct_started(struct supervisor *s) {
 	(void)pthread_mutex_lock(&s->lock);
-	/* Those that have ended, now that nobody waits for this thread. */
+	/* Jobs that have ended: no client waits for this thread now. */
 	bool timed = s->timed && s->ended == NULL;
 	(void)send_ended(s);
 	s->timed = true;
